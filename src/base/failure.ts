@@ -31,7 +31,7 @@ export interface FailureData {
 	readonly message: string;
 	/** One sentence: how to fix it. */
 	readonly action?: string | undefined;
-	/** Context length of the model in tokens, if the input exceeds it. */
+	/** The model's context length in tokens, if the input exceeded it. */
 	readonly context?: number | undefined;
 }
 

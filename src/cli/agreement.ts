@@ -11,7 +11,7 @@ export const runCodeOption = {
 } as const satisfies Options;
 
 /**
- * Returns the CLI's consent check for running third-party code: granted by `--run-code`, asked at a terminal, and
+ * Returns the CLI's consent check for running third-party code: granted by `--run-code`, asked for at a terminal, and
  * otherwise rejected with `denied`.
  */
 export function agreement(output: CliOutput, runCode: boolean | undefined): Agree {

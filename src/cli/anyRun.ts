@@ -10,9 +10,9 @@ import { findRun } from './findRun.ts';
 const maxNamed = 10;
 
 /**
- * Finds a run from any trainer: by its folder, a folder that contains exactly one run, or the name of a known run.
- * Fails with `invalid` if the folder contains no run (the error lists what was searched for) or several (the error
- * lists them).
+ * Finds a run from any trainer, given its folder, a folder that contains exactly one run, or the name of a known run.
+ * Fails with `invalid` if the folder contains no runs (the error lists the files searched for) or several (the error
+ * lists the runs).
  * @param format format name, needed if several formats match
  */
 export async function anyRun(named: string, format?: string): Promise<RunContent> {

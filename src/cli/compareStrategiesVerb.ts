@@ -97,7 +97,7 @@ export const compareStrategiesVerb = defineVerb({
 
 const playedSchema = v.pick(comparisonSpecSchema, ['environment']);
 
-/** Returns the problems: those named by options, those of the spec, or else the rows of the environment. */
+/** Returns the problems from the options, else from the spec, else from the environment's rows. */
 async function problemsIn(values: Values, given: unknown, played: boolean): Promise<unknown> {
 	const named = await problemsOf(values, 'held-out', played, 'reasoning-lab compare-strategies --environment');
 	const { limit } = values;

@@ -72,7 +72,7 @@ function claimLines({ points, state, done, total, message, failures, environment
 		lines.push(
 			environment === undefined
 				? 'oracle upper bounds use the gold answer and are not achievable results'
-				: "oracle upper bounds use the environment's reward, which the policy's user may not know",
+				: "oracle upper bounds use the environment's reward, which may not be available in practice",
 		);
 	const failed = points.filter(({ failed }) => failed > 0);
 	if (failed.length > 0) {

@@ -10,11 +10,11 @@ import type { CliOutput } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
 import { integer, number, type Options, type OptionValues, path, text } from './options.ts';
 
-/** Options for the process of an environment. */
+/** Options for an environment process. */
 export const hostOptions = {
-	timeout: number('SECONDS', 'Time limit for each reset, turn, and reward of the environment (default 10).'),
-	arguments: text('JSON', 'Arguments of a package or server, as an object.'),
-	python: path('PATH', 'Python interpreter of the environment (default: REASONING_LAB_PYTHON, or python3).'),
+	timeout: number('SECONDS', 'Time limit for each reset, turn, and reward in the environment (default 10).'),
+	arguments: text('JSON', 'Arguments for a package or server, as a JSON object.'),
+	python: path('PATH', 'Python interpreter for the environment (default: REASONING_LAB_PYTHON, or python3).'),
 } as const satisfies Options;
 
 /** Options shared by all commands that run an environment. */
@@ -68,7 +68,7 @@ export async function withEnvironment(
 	}
 }
 
-/** Fails with `invalid` if `--timeout` is not a time. */
+/** Fails with `invalid` if `--timeout` is not a positive number. */
 export function requireTimeout(timeout: number | undefined): void {
 	if (timeout !== undefined && !(timeout > 0)) throw new Failure('invalid', '--timeout must be greater than 0.');
 }
@@ -82,11 +82,7 @@ export function argumentsOf(written: string | undefined): Record<string, unknown
 	} catch {
 		// Reported below.
 	}
-	throw new Failure(
-		'invalid',
-		'--arguments is not a JSON object.',
-		'Write, for example, --arguments \'{"largest": 20}\'.',
-	);
+	throw new Failure('invalid', '--arguments is not a JSON object.', 'Example: --arguments \'{"largest": 20}\'.');
 }
 
 /** Returns the shortest readable path with a line number, in a format that most terminals turn into a link. */

@@ -53,7 +53,10 @@ export async function environmentOf(
 	return decodeOrThrow(searchEnvironmentSchema, { ...place, ...own, ...more }, 'The environment');
 }
 
-/** Returns a dataset row as the problem of a search over episodes. Fails with `missing` or like `environmentData`. */
+/**
+ * Returns a dataset row as the problem for a search over episodes. Fails with `missing`, and with the same errors as
+ * `environmentData`.
+ */
 export async function environmentProblem(
 	environment: SearchEnvironment,
 	{

@@ -30,7 +30,7 @@ export const exportEnvironmentVerb = defineVerb({
 		{ name: 'out', phrase: 'a new folder, or a JSONL file for rows', type: 'path' },
 	],
 	summary:
-		'Export an environment file as a TRL script, a verifiers package or an OpenEnv server, and list differences in behavior; or export the rows of a package or server.',
+		'Export an environment file as a TRL script, a verifiers package, or an OpenEnv server, and list differences in behavior; or export the rows of a package or server.',
 	options: {
 		to: choice(targets, 'TARGET', 'Export format. Required.'),
 		dataset,

@@ -24,8 +24,8 @@ export interface RunEnd {
 }
 
 /**
- * Follows a run until it ends, printing events as they arrive. @returns the outcome, or null if the signal stopped
- * following
+ * Follows a run until it ends, printing events as they arrive.
+ * @returns the outcome, or null if the signal aborted first
  */
 export function followRun(folder: string, output: CliOutput, options: FollowOptions): Promise<RunEnd | null> {
 	const paint = output.colors ? colored : plain;

@@ -15,7 +15,7 @@ export async function followSweep(folder: string, output: CliOutput, engine: str
 	output.object({ kind: 'sweep', folder });
 	output.line(printable(`Sweep ${folder}`));
 	const done = trials.filter(({ rung }) => rung >= 0).length;
-	if (done > 0) output.line(`Continuing: ${formatCounted(done, 'run')} of ${trials.length} have reached a rung.`);
+	if (done > 0) output.line(`Continuing: ${done} of ${formatCounted(trials.length, 'run')} reached a rung.`);
 	const stop = new AbortController();
 	const release = onInterrupt((count) => {
 		// Engines outlive this process, so a second interrupt leaves the current run running.

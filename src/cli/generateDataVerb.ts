@@ -81,7 +81,7 @@ export const generateDataVerb = defineVerb({
 			display.end();
 			output.object({ kind: 'data', folder, ...made });
 			const { problems, before, failed, failures, tokens, lines, bytes, seconds, state } = made;
-			const earlier = before === 0 ? '' : ` (including ${before} from earlier)`;
+			const earlier = before === 0 ? '' : ` (including ${before} from earlier runs)`;
 			output.line(
 				`${formatCounted(problems, 'problem')}${earlier}, ${formatCounted(tokens, 'token')}, ${formatClock(seconds)}`,
 			);

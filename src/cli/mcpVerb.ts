@@ -19,7 +19,7 @@ export const mcpVerb = defineVerb({
 	options: {
 		folder: repeatable(path('FOLDER', 'Folder with the runs to serve (default: the current folder).')),
 		'allow-actions': flag(
-			'Also offer tools that run code in reward files, start and stop runs, searches and evaluations, and write reports. Only for folders that you trust.',
+			'Also offer tools that run code in reward files, start and stop runs, searches, and evaluations, and write reports. Only for folders that you trust.',
 		),
 		python: path('PATH', 'Python interpreter for *.reward.py files (default: REASONING_LAB_PYTHON, or python3).'),
 		...group('Streamable HTTP', {

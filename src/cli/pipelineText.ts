@@ -54,7 +54,7 @@ export function stageLine(stage: StageView): string | null {
 	const measured = accuracy === null ? '' : `, held-out accuracy ${accuracy.toFixed(3)}`;
 	switch (status) {
 		case 'running':
-			return `${name} (${type}) runs`;
+			return `${name} (${type}) is running`;
 		case 'finished':
 			return `${name} finished${seconds === null ? '' : ` in ${formatClock(seconds)}`}${measured}${why === null ? '' : `: ${why}`}`;
 		case 'skipped':

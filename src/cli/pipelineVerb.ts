@@ -28,7 +28,7 @@ export const pipelineVerb = defineVerb({
 	summary: 'Show, resume, or stop a pipeline: a recipe with named stages (docs/pipelines.md).',
 	options: group('resume', {
 		recipe: path('FILE', 'Modified recipe: changed stages and all stages after them are rerun.'),
-		'accept-changes': flag('Use stage outputs as they are, even if they were edited.'),
+		'accept-changes': flag('Accept the current stage outputs, even if they have been edited.'),
 		...runCodeOption,
 		...parallelOption,
 		detach: flag('Return as soon as the pipeline is running.'),

@@ -23,14 +23,14 @@ export const problemOptions = (part: DatasetPart) =>
 		limit: integer('N', 'Use only the first N problems (default: all; 500 for generators).'),
 	});
 
-/** Part of the recipe of a run that trains on an environment. */
+/** Matches the recipe of a run that trains on an environment. */
 const episodesSchema = v.looseObject({ environment: v.looseObject({}) });
 
 type Values = OptionValues<ReturnType<typeof problemOptions>>;
 
 /**
  * Returns the problems selected by the options, or undefined if none are specified. Fails with `invalid`.
- * @param played whether they are played as episodes, in which case they can come from a run with an environment
+ * @param played whether the problems are played as episodes, in which case a run with an environment can provide them
  * @param player command and option that play episodes on a run's problems
  */
 export async function problemsOf(
@@ -74,7 +74,7 @@ async function singleTurnRun(written: string, player: string): Promise<string> {
 	if (!recipe.ok) return run;
 	throw new Failure(
 		'unsupported',
-		`${written} trains on an environment, and without an environment, this command only asks questions.`,
+		`${written} trains on an environment, but this command only asks questions unless it is given an environment.`,
 		`Play episodes with "${player}", or query accuracy: reasoning-lab query ${written} "from evaluations".`,
 	);
 }

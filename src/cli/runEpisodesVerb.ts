@@ -60,7 +60,7 @@ function linesOf({ row, policy, observation, turns, reward, stop, error }: Episo
 		for (const { name, arguments: given } of calls)
 			lines.push(`  > ${name}(${shorten(JSON.stringify(given ?? null))})`);
 		for (const { content, failed } of results) lines.push(`  < ${failed ? 'failed: ' : ''}${shorten(content)}`);
-		if (ofTurn !== undefined) lines.push(`  reward of the turn ${formatValue(ofTurn)}`);
+		if (ofTurn !== undefined) lines.push(`  turn reward ${formatValue(ofTurn)}`);
 	}
 	if (error !== undefined) {
 		const place = error.line === undefined ? '' : ` (${environmentPlace(file, error.line)})`;

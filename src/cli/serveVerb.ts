@@ -14,7 +14,7 @@ const defaults = { port: 8420, timeout: 300, nodes: 10_000, grace: 30 } as const
 const options = {
 	...group('Server', {
 		port: integer('N', `Port on 127.0.0.1 (default ${defaults.port}; 0 selects any free port).`),
-		name: text('NAME', 'Model name (default: the policy name, with other characters replaced by hyphens).'),
+		name: text('NAME', 'Model name (default: the policy name, with unsupported characters replaced by hyphens).'),
 		'system-messages': choice(
 			['keep', 'prepend', 'drop'],
 			'HOW',

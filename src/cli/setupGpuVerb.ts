@@ -9,7 +9,7 @@ import { defineVerb } from './verb.ts';
 const options = {
 	'index-url': text('URL', "Package index to use instead of pip's."),
 	plan: flag('Show what would be downloaded without downloading it.'),
-	again: flag('Repeat the setup even if it was done before.'),
+	again: flag('Repeat the setup even if it has already been done.'),
 	'without-gpu': flag('Set up even if this machine has no NVIDIA GPU, for example to build an image.'),
 	remove: flag('Remove the CUDA runtime and unfinished downloads.'),
 } as const satisfies Options;

@@ -33,7 +33,7 @@ export const verifyEnvironmentVerb = defineVerb({
 	},
 });
 
-/** Lets a policy play in the process that verifies, with its Python and limits. */
+/** Plays episodes with a policy in the verification's environment process, with the same Python and limits. */
 function policyPlayer(
 	policy: PolicySpec,
 	{ source, runner, turns, seed, signal }: EnvironmentCall,

@@ -160,7 +160,7 @@ export class LocalCluster {
 		try {
 			process.kill(record.pid, 'SIGTERM');
 		} catch {
-			// It has ended.
+			// Already exited.
 		}
 		for (const until = Date.now() + stopMs; Date.now() < until; ) {
 			if ((await processState(record)) === 'dead') break;

@@ -26,7 +26,7 @@ export class ManagedFolder {
 		this.path = path;
 	}
 
-	/** @param set folder from the setting; null for the environment variable, or `pytorch` in the per-user data folder */
+	/** @param set folder from the setting; null for the environment variable or, without it, the per-user data folder */
 	static at(set: string | null = null, environment: NodeJS.ProcessEnv = process.env): ManagedFolder {
 		const named = set ?? environment[folderVariable] ?? '';
 		return new ManagedFolder(isAbsolute(named) ? named : join(labHome(environment), 'pytorch'));

@@ -45,8 +45,9 @@ export interface EnvironmentData {
 }
 
 /**
- * Reads a seeded sample of the rows for an environment: from the file that the user selected, or from the file
- * named in a `# @dataset FILE` comment. Fails if the user selected a file that cannot be read; an unreadable file from a comment only adds a remark.
+ * Reads a seeded sample of the rows for an environment, from the file that the user selected or the one named in a
+ * `# @dataset FILE` comment. Fails if a file that the user selected cannot be read; an unreadable file from a comment
+ * only adds a remark.
  */
 export async function environmentData(request: EnvironmentDataRequest): Promise<EnvironmentData> {
 	const data = await rowsFor(request);

@@ -90,7 +90,7 @@ export class EnvironmentRunner implements EpisodeHost {
 		return (await this.#turns.queue(() => this.loaded())).result.environment;
 	}
 
-	/** Returns the first of the environment's own rows. Only environments from other libraries provide any. */
+	/** Returns the first `count` rows that the environment provides. Only environments from other libraries have any. */
 	async rows(count: number): Promise<EnvironmentRows['rows']> {
 		if (this.#source.kind === 'file') return [];
 		return await this.#turns.queue(async () => {

@@ -27,7 +27,7 @@ export function sentSource({
 	return given === undefined ? { kind } : { kind, arguments: given };
 }
 
-/** Returns the part of a search's environment that says where it comes from. */
+/** Returns the part of a search's environment that identifies its source. */
 export function sourcePlace({
 	kind,
 	file,

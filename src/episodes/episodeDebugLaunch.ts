@@ -10,15 +10,15 @@ export interface EpisodeDebugRequest {
 	readonly file: string;
 	readonly row: Readonly<Record<string, unknown>>;
 	readonly seed: number;
-	/** Calls by turn, up to the turn in which to stop; empty to stop in the reset. */
+	/** Calls by turn, up to the turn to stop in; empty to stop in the reset. */
 	readonly calls: readonly (readonly ToolCall[])[];
 }
 
 export type EpisodeDebugOutcome = DebugResult<PlayReply>;
 
 /**
- * Writes the request for playing one episode under a debugger. Uses the same program, loading and calls as verification and
- * training, without their limits.
+ * Writes the request for playing one episode under a debugger. Uses the same program, loading and calls as
+ * verification and training, without their limits.
  */
 export function writeEpisodeDebugLaunch(asked: EpisodeDebugRequest): Promise<DebugFiles<PlayReply>> {
 	const { file, row, seed, calls } = asked;
@@ -38,7 +38,7 @@ export function turnCondition(file: string, turn: number): string {
 		: `process.env.REASONING_LAB_TURN === "${turn}"`;
 }
 
-/** Describes the result of the last turn that was played, in one sentence. @throws Failure if the file could not be loaded */
+/** Describes the result of the last turn played, in one sentence. @throws Failure if the file could not be loaded */
 export function episodeOutcomeText(outcome: EpisodeDebugOutcome): string {
 	if ('failure' in outcome) throw new Failure('invalid', outcome.failure.message);
 	const { reset, turns } = outcome.reply;

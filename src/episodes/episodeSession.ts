@@ -29,7 +29,7 @@ export interface EpisodeHost {
 }
 
 export interface SessionOptions {
-	/** Number of the instance that runs the episode. Default: the lowest free number, so instances are reused as in TRL. */
+	/** Number of the instance that runs the episode. Default: the lowest free one, so instances are reused as in TRL. */
 	readonly instance: number;
 	/** Whether to record a summary of the state after reset and after each turn. */
 	readonly state: boolean;
@@ -66,8 +66,8 @@ const maxLogLines = 200;
 type Reply = ResetReply | CallReply | RewardReply;
 
 /**
- * One episode in progress. If its process was replaced because another episode terminated it, the episode continues in the
- * new process: its calls are repeated and must return the same observations.
+ * One episode in progress. If its process was replaced because another episode terminated it, the episode continues in
+ * the new process: its calls are repeated and must return the same observations.
  */
 export class EpisodeSession {
 	/** Output printed during the episode, up to a limit. */
@@ -97,9 +97,8 @@ export class EpisodeSession {
 	}
 
 	/**
-	 * Plays a whole episode, whose calls are known in advance, in a single request, which is several times faster. Returns null
-	 * if the episode terminated its process. In that case, play it turn by turn to find out what terminated the
-	 * process.
+	 * Plays a whole episode, whose calls are known in advance, in a single request, which is several times faster.
+	 * Returns null if the episode terminated its process. In that case, play it turn by turn to find out why.
 	 */
 	play(script: readonly (readonly ToolCall[])[], ownsReward: boolean): Promise<PlayedEpisode | null> {
 		return this.#runner.queue(async () => {
@@ -135,7 +134,7 @@ export class EpisodeSession {
 
 	/**
 	 * Returns the reward of the episode so far, or null if it does not apply. @throws EpisodeFault
-	 * @param messages the completion, whose text some environments score
+	 * @param messages the completion; some environments score its text
 	 */
 	reward(messages?: readonly object[]): Promise<number | null> {
 		return this.#runner.queue(async () => {

@@ -15,8 +15,8 @@ const passedOver = new Set(['node_modules', '__pycache__', 'site-packages', 'ven
 const limits = { depth: 6, folders: 5000, environments: 500 } as const;
 
 /**
- * Finds environment files and folders with an environment from another library in a folder and below it, closer ones
- * first. Reads manifests and runs nothing; links are not followed. Fails with `cancelled`.
+ * Finds environment files, and folders with an environment from another library, in a folder and its subfolders,
+ * nearest first. Only reads manifests, runs nothing, and does not follow links. Fails with `cancelled`.
  */
 export async function findEnvironments(folder: string, signal?: AbortSignalLike): Promise<FoundEnvironment[]> {
 	const found: FoundEnvironment[] = [];
@@ -42,7 +42,7 @@ export async function findEnvironments(folder: string, signal?: AbortSignalLike)
 	return found.slice(0, limits.environments);
 }
 
-/** Returns the regular files and the folders in a folder; nothing if it cannot be read. */
+/** Returns the regular files and the subfolders of a folder, or none if it cannot be read. */
 async function namesIn(path: string): Promise<{ readonly files: Set<string>; readonly folders: string[] }> {
 	const files = new Set<string>();
 	const folders: string[] = [];

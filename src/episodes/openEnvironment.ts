@@ -19,8 +19,8 @@ export interface OpenEnvironmentOptions {
 }
 
 /**
- * Opens an environment and its rows for one piece of work, and stops its processes afterwards. Fails with `LoadFailure` for
- * a file that cannot be loaded, and with `cancelled`.
+ * Opens an environment and its rows for one task, and stops its processes afterward. Fails with `LoadFailure` if the
+ * file cannot be loaded, or with `cancelled`.
  */
 export async function withOpenEnvironment<T>(
 	source: EnvironmentSource,

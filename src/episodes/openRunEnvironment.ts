@@ -47,7 +47,7 @@ async function sourceOf(
 	const given = rest.arguments === undefined ? {} : { arguments: rest.arguments };
 	if (server !== undefined) return { kind: 'openenv', file: server, ...given };
 	if (named === undefined) throw new Failure('invalid', "The recipe's environment does not specify a source.");
-	// A name is never a folder in the working directory of the engine.
+	// A name never refers to a folder in the engine's working directory.
 	if (!isAbsolute(named)) return { kind: 'verifiers', file: named, ...given };
 	const source = await environmentSource(named, given);
 	if (source.kind === 'file') {

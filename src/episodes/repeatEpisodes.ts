@@ -88,8 +88,8 @@ class Repetition {
 	}
 
 	/**
-	 * Two instances in one process produced different episodes, either because of randomness, which also differs between processes
-	 * with different seeds, or because they share state.
+	 * Determines why two instances in one process produced different episodes: because of randomness, which also differs
+	 * between processes with different seeds, or because they share state.
 	 */
 	async #explain(script: Script, difference: RepeatedEpisode['difference']): Promise<RepeatedEpisode[]> {
 		const { row } = script;

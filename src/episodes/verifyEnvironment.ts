@@ -31,8 +31,8 @@ export interface VerifyOptions {
 }
 
 /**
- * Number of episodes that may end a process before the remaining ones are skipped, because each can take up to the time
- * limit.
+ * Number of episodes that may terminate their process before the remaining ones are skipped, because each can take up
+ * to the time limit.
  */
 const maxLost = 4;
 /** Maximum number of turns for the other policies, whose scripts have a fixed length. */
@@ -40,7 +40,7 @@ const scriptedTurns = 1000;
 
 /**
  * Plays episodes with all built-in policies and reports what is wrong with the environment. Fails with the same errors
- * as `EnvironmentRunner.describe`, or with `cancelled`; anything else that goes wrong is a finding.
+ * as `EnvironmentRunner.describe`, or with `cancelled`; anything else that goes wrong is reported as a finding.
  */
 export async function verifyEnvironment(
 	runner: EnvironmentRunner,
@@ -59,7 +59,7 @@ export async function verifyEnvironment(
 		checkAborted(options.signal);
 		if (lost >= maxLost) {
 			remarks.push(
-				`${plan.length - episodes.length} of ${plan.length} episodes were skipped, because ${lost} ended their process.`,
+				`${plan.length - episodes.length} of ${plan.length} episodes were skipped because ${lost} terminated their process.`,
 			);
 			break;
 		}
@@ -70,7 +70,7 @@ export async function verifyEnvironment(
 	if (options.trained !== undefined) {
 		const why = unplayable(environment, lost);
 		if (why === null) episodes.push(...(await options.trained(data.rows)));
-		else remarks.push(`The policy played no episodes, because ${why}.`);
+		else remarks.push(`The policy played no episodes because ${why}.`);
 	}
 	const labeled = lost > 0 ? [] : await playLabeled(runner, environment, data.labeled, options.signal);
 	const repeated = lost > 0 ? [] : await repeatEpisodes(runner, environment, data.rows, episodes, options);
@@ -106,7 +106,7 @@ export async function verifyEnvironment(
 	};
 }
 
-/** Plays labeled episodes and compares them with their labels. Stops at one that ends its process. */
+/** Plays labeled episodes and compares them with their labels. Stops after one that terminates its process. */
 export async function playLabeled(
 	runner: EnvironmentRunner,
 	{ ownsReward }: EnvironmentDescription,
@@ -175,9 +175,9 @@ export function policiesOf(
 
 /** Returns why a policy cannot play; null if it can. */
 function unplayable({ tools }: EnvironmentDescription, lost: number): string | null {
-	if (lost >= maxLost) return `${lost} episodes ended their process`;
+	if (lost >= maxLost) return `${lost} episodes terminated their process`;
 	const unknown = tools.find(({ schema }) => schema === null);
-	return unknown === undefined ? null : `the tool ${unknown.name} cannot be described to it`;
+	return unknown === undefined ? null : `the tool ${unknown.name} has no valid schema`;
 }
 
 function statisticsOf(environment: EnvironmentDescription, episodes: readonly Episode[]) {

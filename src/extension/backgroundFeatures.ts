@@ -36,7 +36,7 @@ export class BackgroundFeatures extends Disposable {
 	readonly rewardTests: RewardTests;
 	readonly environmentTests: EnvironmentTestExplorer;
 	readonly agents: AgentFeatures;
-	/** Resolves when terminals have the command line. */
+	/** Resolves once the command line is available in terminals. */
 	readonly terminalCommand: Promise<void>;
 
 	constructor({ context, pipelines, rewards, rewardFiles, environments, chat, table, notices, views, log }: Needs) {

@@ -3,17 +3,17 @@ import { Disposable, toDisposable } from '../base/disposable.ts';
 
 /** Delay after an edit, or after a file is shown, before missing lenses are announced again, in milliseconds. */
 const missingMs = 1000;
-/** How often they are announced again. */
+/** Maximum number of repeated announcements. */
 const maxRetries = 5;
 
 /**
- * Base of the providers of code lenses. VS Code drops its pending request for lenses when an editor loses focus, and the
- * editor shows none until it has focus again. Providers therefore announce lenses until they are requested.
+ * Base class for code lens providers. VS Code drops its pending request for lenses when an editor loses focus, and
+ * the editor shows none until it has focus again. Providers therefore announce lenses until they are requested.
  */
 export abstract class CodeLenses extends Disposable implements vscode.CodeLensProvider {
 	readonly #selector: vscode.DocumentSelector;
 	readonly #changed = this.register(new vscode.EventEmitter<void>());
-	/** Version of each document for which lenses were last requested. */
+	/** Version of each document at the last request for its lenses. */
 	readonly #requested = new WeakMap<vscode.TextDocument, number>();
 	#timer: NodeJS.Timeout | undefined;
 	readonly onDidChangeCodeLenses = this.#changed.event;

@@ -10,8 +10,9 @@ export interface ScriptedProgram {
 export const commandName = 'reasoning-lab';
 
 /**
- * Returns the scripts that run the command line, by file name: for POSIX shells, and for Windows, where programs other than a
- * shell only find the second one. If the editor has been removed or updated, Node from PATH is used.
+ * Returns the scripts that run the command line, by file name: one for POSIX shells and, on Windows, a .cmd file,
+ * because programs other than shells find only that one. If the editor has been removed or updated, Node from PATH is
+ * used.
  */
 export function commandScripts(
 	{ node, electron, cli }: ScriptedProgram,

@@ -192,7 +192,7 @@ export const walkthroughId = `${extensionId}#start`;
 export const walkthroughContextKeys = {
 	/** Whether a run has trained in this workspace. */
 	demo: 'reasoningLab.walkthrough.demo',
-	/** Whether the rollouts of a run have been opened. */
+	/** Whether a run's rollouts have been opened. */
 	rollouts: 'reasoningLab.walkthrough.rollouts',
 	/** Whether a user's own recipe has been started. */
 	ownData: 'reasoningLab.walkthrough.ownData',
@@ -240,7 +240,7 @@ export const panelTypes = {
 	episode: 'reasoningLab.episode',
 } as const;
 
-/** Custom editor view type of files that open the run that they belong to. */
+/** Custom editor view type for files that open the run they belong to. */
 export const runFileType = 'reasoningLab.runFile';
 
 /** View types of custom editors for datasets. */

@@ -24,7 +24,7 @@ async function placeIn(folder: string): Promise<RunPlace> {
 	return { folder, ...(format === null ? {} : { format: format.name }) };
 }
 
-/** Whether the trainer of a run records metrics. */
+/** Whether a run's trainer records metrics. */
 export async function hasMetrics(folder: string): Promise<boolean> {
 	return (await formatOf(folder))?.metrics.length !== 0;
 }
@@ -54,7 +54,7 @@ export async function openRunOf(uri: vscode.Uri, panel: vscode.WebviewPanel): Pr
 		await vscode.commands.executeCommand('vscode.openWith', uri, viewTypes.parquet);
 	} else {
 		panel.webview.html =
-			'<p>This file does not belong to a run that Reasoning Lab can read. To open it in another editor, choose Reopen Editor With... in the menu of its tab.</p>';
+			'<p>This file does not belong to a run that Reasoning Lab can read. To open it in another editor, choose Reopen Editor With... from the context menu of its tab.</p>';
 		return;
 	}
 	// The editor of the file is still being opened.

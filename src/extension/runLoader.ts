@@ -7,7 +7,7 @@ import { claimsLife, readRunState } from '../runs/runStatus.ts';
 import { readSummary, summarize } from './runSummary.ts';
 import type { RunView } from './runView.ts';
 
-/** Reads the list entry of a run with a few small reads, independent of the run's length. Never fails. */
+/** Reads the list entry of a run with a few small reads, regardless of the run's length. Never fails. */
 export async function loadRun(folder: string): Promise<RunView> {
 	try {
 		if (!(await isRunFolder(folder))) return await loadForeign(folder);

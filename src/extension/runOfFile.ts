@@ -2,15 +2,15 @@ import { dirname } from 'node:path';
 import { isInside } from '../files/isInside.ts';
 import { formatOf } from '../runs/openRun.ts';
 
-/** Number of folders above a file that are searched. Trainers write such files up to four folders below a run. */
+/** Maximum number of folders searched upward from a file. Trainers write such files up to four folders below a run. */
 const maxLevels = 5;
 
-/** Format of folders that only have event files. */
+/** Format of folders that contain only event files. */
 const eventsOnly = 'tensorboard';
 
 /**
- * Returns the folder of the run that a file belongs to: the nearest one of a known trainer, otherwise the
- * outermost one with event files. Returns null if there is none.
+ * Returns the folder of the run that a file belongs to: the nearest folder from a known trainer, otherwise the
+ * outermost folder with event files. Returns null if there is none.
  * @param root folder above which is not searched; null to search only the file's own folder
  */
 export async function runOfFile(file: string, root: string | null): Promise<string | null> {
@@ -22,7 +22,7 @@ export async function runOfFile(file: string, root: string | null): Promise<stri
 			() => null,
 		);
 		if (format !== null && format !== eventsOnly) return folder;
-		// Some trainers create a folder for each writer of a run.
+		// Some trainers create a separate folder for each event writer in a run.
 		if (format === eventsOnly) events = folder;
 		const isBelow = root !== null && folder !== root && isInside(folder, root);
 		if (!isBelow) break;

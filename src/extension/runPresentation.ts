@@ -69,7 +69,7 @@ function iconOf(view: RunView): RunPresentation['icon'] {
 /**
  * Returns the name of a run.
  * @param now in seconds since the epoch
- * @param distinction what to add to the name to distinguish runs with the same name
+ * @param distinction text to add if several runs have the same name
  */
 export function runLabel(view: RunView, now: number, distinction?: Distinction): string {
 	return [
@@ -90,7 +90,7 @@ export function runLabels(views: readonly RunView[]): (view: RunView) => string 
 
 /**
  * @param now in seconds since the epoch
- * @param distinction what to add to the name to distinguish runs with the same name
+ * @param distinction text to add if several runs have the same name
  */
 export function presentRun(view: RunView, now: number, distinction?: Distinction): RunPresentation {
 	const start = view.record === null ? null : formatTime(view.record.created, now);

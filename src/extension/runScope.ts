@@ -17,7 +17,7 @@ export class RunScope extends Disposable {
 	readonly #memory: vscode.Memento;
 	readonly #changed = this.register(new Emitter<void>());
 	readonly #adopted: Set<string>;
-	/** Real paths of the workspace folders and of the `runs` folders in them, because runs are listed by their real paths. */
+	/** Real paths of the workspace folders and their `runs` folders, because runs are listed by their real paths. */
 	#roots: readonly string[] = workspaceRoots();
 	#resolving: Promise<void> | null = null;
 	/** Fires when runs may have entered or left the scope. */

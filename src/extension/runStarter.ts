@@ -53,8 +53,8 @@ interface Needs {
 	readonly openDashboard: (folder: string) => unknown;
 	readonly openLog: (run: { readonly folder: string }) => Promise<void>;
 	/**
-	 * Suppresses the end notification while a start is pending. The returned function ends the suppression; pass it
-	 * whether the end has already been reported.
+	 * Suppresses the end notification while a start is pending. The returned function ends the suppression; its
+	 * argument says whether the end has already been reported.
 	 */
 	readonly holdEnd: (folder: string) => (reported: boolean) => Promise<void>;
 }

@@ -10,8 +10,8 @@ const folderName = 'bin';
 const largestScript = 64 << 10;
 
 /**
- * Makes the command line available as `reasoning-lab` in the editor's terminals, and thereby to agents that run in them. Other
- * installations of it on PATH come first.
+ * Makes the command line available as `reasoning-lab` in the editor's terminals, and thereby to agents that run in
+ * them. Other installations on PATH take precedence.
  */
 export async function offerTerminalCommand({
 	extensionUri,
@@ -28,13 +28,13 @@ export async function offerTerminalCommand({
 	for (const [name, text] of commandScripts(program, process.platform === 'win32')) {
 		const path = join(folder, name);
 		if ((await readSmallFile(folder, name, largestScript).catch(() => null)) === text) continue;
-		// Another window may be starting the script.
+		// Written atomically, because another window may be running the script.
 		await writeFileAtomic(path, text, { mode: 0o755 });
-		// The mode above is subject to the user's mask.
+		// The mode above is subject to the user's umask.
 		await chmod(path, 0o755);
 	}
 	const value = `${delimiter}${folder}`;
-	// A change marks open terminals as outdated.
+	// Skip unnecessary changes, because each one marks open terminals as outdated.
 	if (variables.get('PATH')?.value === value) return;
 	variables.description = `Enables the \`${commandName}\` command.`;
 	variables.append('PATH', value);

@@ -3,7 +3,7 @@ import { Sequencer } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
 import { openToAppend } from './safeFile.ts';
 
-/** Append-only file of lines. Each line is either written whole and flushed, or absent. Concurrent appends take turns. */
+/** Append-only file of lines. Each line is either written whole and flushed, or absent. Appends run one at a time. */
 export class AppendFile {
 	readonly #path: string;
 	#handle: FileHandle | null = null;

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 
 /**
- * Makes renames and new entries in a folder durable. Some systems cannot sync folders. There, durability depends on
+ * Makes renames and new entries in a folder durable. Some systems cannot sync folders. On those, durability depends on
  * syncing the file itself.
  */
 export async function syncFolder(path: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** Field of an object to cut out: all of its value, or each entry of the list or object that it contains. */
+/** Field of an object to extract: its whole value, or each entry of the list or object that it contains. */
 export interface CutField {
 	readonly into: 'value' | 'entries';
 	/** Maximum number of bytes to keep of each value. */
@@ -26,13 +26,13 @@ const isSpace = (byte: number) => byte === 0x20 || byte === 0x0a || byte === 0x0
 const longestKey = 256;
 const deepest = 1 << 20;
 
-/** Bytes that matter inside of a nested value. */
+/** Bytes that matter inside a nested value. */
 const structural = new Uint8Array(256);
 for (const byte of [quote, openList, closeList, openObject, closeObject]) structural[byte] = 1;
 
 /**
- * Cuts fields out of a JSON object that arrives in chunks, so that an object of any size can be read with little memory.
- * Only strings and brackets are interpreted. The values are not checked: parse them to find out whether they are valid.
+ * Extracts fields from a JSON object that arrives in chunks, so that an object of any size can be read with little
+ * memory. Only strings and brackets are interpreted. Values are not validated; parse them to do so.
  */
 export class JsonCutter {
 	readonly #fields: ReadonlyMap<string, CutField>;
@@ -42,7 +42,7 @@ export class JsonCutter {
 	#depth = 0;
 	#string = false;
 	#escaped = false;
-	/** Depth of the values that can be cut out: 1, or 2 in a field that is cut into entries. */
+	/** Depth of the values to extract: 1, or 2 in a field that is split into entries. */
 	#level = 0;
 	/** Whether the entries at level 2 have no keys. */
 	#list = false;
@@ -107,7 +107,7 @@ export class JsonCutter {
 		return length;
 	}
 
-	/** Reads a byte outside of a string. */
+	/** Reads a byte outside strings. */
 	#read(chunk: Buffer, at: number): void {
 		const byte = chunk[at] as number;
 		const here = this.#depth === this.#level;
@@ -156,7 +156,7 @@ export class JsonCutter {
 		this.#depth++;
 	}
 
-	/** Ends the object, or the field that is cut into entries. */
+	/** Ends the object, or the field that is split into entries. */
 	#close(chunk: Buffer, at: number): void {
 		this.#endValue(chunk, at);
 		this.#depth--;
@@ -189,7 +189,7 @@ export class JsonCutter {
 		this.#kept += part.length;
 	}
 
-	/** Returns what was kept of the value or key that ends here. */
+	/** Returns the kept bytes of the value or key that ends here. */
 	#text(): Buffer {
 		return this.#parts.length === 1 ? (this.#parts[0] as Buffer) : Buffer.concat(this.#parts);
 	}

@@ -2,8 +2,8 @@ import { jsonLimits } from '../base/decodingLimits.ts';
 import { type JsonStates, jsonStates } from './jsonStates.ts';
 
 /**
- * Parts of a JSON value: all of it, the parts of each entry of a list, or some fields of an object. A value of a
- * different type than the shape keeps its type: a list or object becomes empty, and any other value is kept.
+ * Parts of a JSON value: all of it, the parts of each entry of a list, or some fields of an object. A value
+ * whose type differs from the shape keeps its type: a list or object becomes empty, and any other value is kept.
  */
 export type JsonShape = true | readonly [JsonShape] | { readonly [key: string]: JsonShape };
 
@@ -38,8 +38,8 @@ const deepestShape = 20;
 
 /**
  * Extracts parts of JSON text without parsing the rest, which is only checked. Several times as fast as parsing if most
- * of the text is not needed. Texts for which the result could differ from parsing everything are left to the parser: invalid
- * ones, escaped keys, bare NaN, and too much nesting or too many values.
+ * of the text is not needed. Leaves a text to the parser if the result could differ from parsing all of it: if it is
+ * invalid, or has escaped keys, bare NaN, too much nesting or too many values.
  */
 export class JsonParts {
 	readonly #wanted: Wanted;
@@ -71,7 +71,7 @@ export class JsonParts {
 		return this.#at === length ? this.#out.join('') : null;
 	}
 
-	/** Copies the text to a buffer in which it can be read in pairs of bytes. */
+	/** Copies the text to a buffer that can be read two bytes at a time. */
 	#fill(parts: readonly Uint8Array[], length: number): void {
 		if (this.#bytes.length < length) {
 			const size = Math.max(smallestScratch, 2 ** Math.ceil(Math.log2(length)));

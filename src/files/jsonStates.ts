@@ -5,7 +5,7 @@
  *   A: in an array   O: in an object   S: a top-level value
  */
 
-/** Bytes that no state distinguishes have the same class. */
+/** Bytes that every state treats alike share a class. */
 const classNames = [
 	...['other', 'control', 'space', 'blank', '"', '\\', '/', '{', '}', '[', ']', ',', ':', '-', '+', '.', '0', '1-9'],
 	...['e', 'E', 'a', 'l', 'n', 'r', 's', 't', 'u', 'f', 'b', 'hex'],
@@ -15,7 +15,7 @@ type ClassName = (typeof classNames)[number];
 const classBits = 5;
 const stateBits = 2 * classBits;
 
-/** Actions of the caller; states of the automaton have lower numbers. */
+/** Actions for the caller. Their numbers are higher than those of all states. */
 const actions = ['array', 'object', 'close', 'end', 'endBefore', 'invalid'] as const;
 type Action = (typeof actions)[number];
 

@@ -17,7 +17,8 @@ interface LineFileOptions {
 }
 
 /**
- * A file with one record per line, usually a JSON value. Only \n ends a line: strings can contain U+2028, U+2029 and U+0085 unescaped.
+ * A file with one record per line, usually a JSON value. Only \n ends a line: strings can contain U+2028, U+2029 and
+ * U+0085 unescaped.
  */
 export class LineFile implements FrameFile {
 	readonly #file: ByteSource;
@@ -26,7 +27,8 @@ export class LineFile implements FrameFile {
 	readonly #parts: JsonParts | null;
 
 	/**
-	 * @param options `plain`: whether records are the lines themselves, without JSON; `parts`: the needed parts of records; records may still be complete
+	 * @param options `plain`: whether records are the lines themselves instead of JSON; `parts`: the needed parts of
+	 * records, although records may still be complete
 	 */
 	constructor(file: ByteSource, { longest = longestLine, plain = false, parts }: LineFileOptions = {}) {
 		this.#file = file;

@@ -1,8 +1,8 @@
 import type { OpenedFile } from './openedFile.ts';
 
 /*
- * Pages of an SQLite database with its write-ahead log (https://www.sqlite.org/fileformat2.html). Both files are only
- * read: SQLite itself would create a -shm file next to a database in WAL mode, and could recover or checkpoint it.
+ * Pages of an SQLite database with its write-ahead log (https://www.sqlite.org/fileformat2.html). Both files are opened
+ * read-only. SQLite itself would create a -shm file next to a database in WAL mode, and could recover or checkpoint it.
  */
 
 const fileMagic = 'SQLite format 3\0';
@@ -41,7 +41,7 @@ export class SqlitePages {
 	 */
 	static async open(file: OpenedFile, wal: OpenedFile | null): Promise<SqlitePages> {
 		const start = await file.read(0, headerBytes);
-		// A log next to a database that is not in WAL mode is left over. In a new database, the mode is in the log too.
+		// A log next to a database that is not in WAL mode is stale. In a new database, the mode is in the log too.
 		const inWalMode = start.length < headerBytes || start.readUInt8(18) === 2;
 		const log = wal === null || !inWalMode ? null : await readWal(wal);
 		// A database whose first pages are only in the log is empty on disk.

@@ -67,7 +67,7 @@ export class ZipArchive {
 	}
 
 	/**
-	 * Decodes a member in pieces, without limits on its size. After the last piece, verifies its size and checksum. Fails
+	 * Decodes a member in pieces, with no limit on its size. After the last piece, verifies its size and checksum. Fails
 	 * with Failure `unsupported` if this Node.js lacks the compression method, and otherwise with an Error whose message
 	 * is a sentence fragment.
 	 */
@@ -123,7 +123,7 @@ async function* piecesOf(read: ReadAt, packed: number, method: number): AsyncGen
 }
 
 async function* decompressed(body: AsyncIterable<Buffer>, through: Transform): AsyncGenerator<Buffer> {
-	// Passes errors on, in both directions, also if the caller stops reading. They are thrown where the bytes are read.
+	// Propagates errors in both directions, even if the caller stops reading. They are thrown where the bytes are read.
 	pipeline(Readable.from(body), through, () => undefined);
 	try {
 		yield* through as AsyncIterable<Buffer>;

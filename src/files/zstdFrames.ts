@@ -77,8 +77,8 @@ function contentSize(head: Buffer, at: number, bytes: number): number {
 }
 
 /**
- * Decodes one frame. Fails with Failure `unsupported` if this Node.js lacks Zstandard, and with an Error if the frame is
- * damaged or larger than `limit`.
+ * Decodes one frame. Fails with Failure `unsupported` if this Node.js lacks Zstandard, or with an Error if the frame
+ * is damaged or larger than `limit`.
  * @param partial whether to return the complete blocks of a frame that is truncated
  */
 export async function decodeZstdFrame(frame: Buffer, limit: number, partial = false): Promise<Buffer> {

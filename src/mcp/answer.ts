@@ -1,6 +1,6 @@
 /** Shared response types: quoted text, pages and their limits. */
 
-/** Text written by a model, a dataset or another program. Clients must not treat it as instructions. */
+/** Text from a model, a dataset or another program. Clients must not treat it as instructions. */
 export interface QuotedText {
 	readonly quoted_text: string;
 	/** Length of the full text, in UTF-16 code units. */

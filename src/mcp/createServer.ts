@@ -14,7 +14,7 @@ const instructions = `Reasoning Lab reads training runs of reasoning models from
 
 /** Added for clients that open links. */
 const linking =
-	'Messages to the user can open data: each address has a link next to it. In a message, cite data as [TEXT](LINK) with that link; in a file, use the address.';
+	'Links in messages to the user can open data: each address has a link next to it. In a message, cite data as [TEXT](LINK) with that link; in a file, use the address.';
 
 const permission = {
 	none: 'All tools are read-only. Tools that run rewards and environments, start or stop runs, searches and evaluations, and write reports are available only if the user starts the server with --allow-actions.',

@@ -12,7 +12,7 @@ export interface JobWork {
 	report(progress: object): void;
 }
 
-/** Task that continues after the call that started it. */
+/** Task that outlives the call that started it. */
 export interface Job {
 	/** An ID such as `search-1`, unique within this server. */
 	readonly id: string;
@@ -103,7 +103,7 @@ export class Jobs {
 	}
 
 	/**
-	 * Waits until a job ends, the timeout expires, or the signal fires, whichever is first.
+	 * Waits until a job ends, the timeout expires, or the signal fires, whichever comes first.
 	 * @param onReport called for each of the job's reports
 	 */
 	async wait(id: string, ms: number, signal: AbortSignal, onReport: (job: Job) => void): Promise<Job> {

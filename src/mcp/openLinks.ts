@@ -5,7 +5,8 @@ const linkKey = (key: string): string | null => {
 };
 
 /**
- * Returns a response with a link next to each address, for clients that open links but not `rl://`. Quoted text stays as it is.
+ * Returns a response with a link next to each address, for clients that open links but not `rl://`. Quoted text is left
+ * unchanged.
  * @param linkOf returns the link that opens an address
  */
 export function withLinks(value: unknown, linkOf: (address: string) => string): unknown {

@@ -5,17 +5,17 @@ import type { RolloutIndex } from '../rolloutIndex/rolloutIndex.ts';
 import type { KnownRun } from './runs.ts';
 
 const timeoutMs = 20_000;
-/** Maximum number of metric values and evaluations that are compared with a page of rows. */
+/** Maximum number of metric values or evaluations to compare with a page of rows. */
 const maxCompared = 50_000;
 
 /** Advice for rows without addresses. */
 export const noAddresses =
-	'These rows do not name data, so they have no addresses. Include run, split and step for the address of a step, also group_id for that of a group and index for that of a completion, or all of run, step, name and value from metrics, or run, step, name and accuracy from evaluations.';
+	'These rows do not identify data, so they have no addresses. Include run, split and step to get the address of a step, plus group_id for a group and index for a completion; or run, step, name and value from metrics; or run, step, name and accuracy from evaluations.';
 
 /**
  * Returns addresses for the rows of a query whose columns identify groups, steps, metric values or evaluations: the
  * data that an aggregate was computed from. Metrics and evaluations must be in the index with the row's value. Without
- * the column `split`, a step is that of the only split of its run.
+ * a `split` column, a run's only split is used; rows of runs with several splits have no address.
  * @returns null if the columns do not identify such data
  */
 export async function queryAddresses(
@@ -34,7 +34,7 @@ export async function queryAddresses(
 		const folder = folders.get(row[run] ?? null);
 		return known.find((one) => one.folder === folder)?.name;
 	};
-	/** Addresses of rows that are identified by the named value at their step. */
+	/** Returns addresses of rows identified by a named value at a step. */
 	const named = async (view: 'metrics' | 'evaluations', value: 'value' | 'accuracy') => {
 		const [name, number] = [at('name'), at(value)];
 		const key = (cells: readonly (Cell | undefined)[]) => JSON.stringify(cells);

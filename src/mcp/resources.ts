@@ -30,7 +30,7 @@ const mimeTypes: Readonly<Record<string, string>> = {
 const mimeType = (path: string) => mimeTypes[/\.(\w+)$/.exec(path)?.[1] ?? ''] ?? 'text/plain';
 
 /**
- * Registers the files of known runs, the reports on them and the pages of the documentation as resources. A resource is
+ * Registers the files of known runs, the reports on them and the documentation pages as resources. A resource is
  * read in parts: the response contains the address of the next part in `_meta`.
  * @param docs documentation folder; null if it is not installed
  */

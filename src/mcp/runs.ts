@@ -29,12 +29,12 @@ export interface KnownRun {
  */
 const indexMb = 100;
 const indexThreads = 2;
-/** Limit of the facts for diagnoses: 200 steps of 1,000 rollouts need 10 MB. */
+/** Memory limit for facts kept for diagnoses: 200 steps of 1,000 rollouts need 10 MB. */
 const factsBytes = 48 << 20;
 
 /** How long a run list is cached. */
 const listedMs = 5000;
-/** The same when a run is named that is not in the list, because it can be new. */
+/** The same, if a requested run is not in the list, because it may be new. */
 const unknownMs = 250;
 
 /**
@@ -52,7 +52,7 @@ function earlierNamed(runs: readonly KnownRun[], named: string): KnownRun | unde
 
 /** Runs that the server exposes: those in its folders, plus those the user has registered. */
 export class Runs {
-	/** Facts of steps from earlier diagnoses. */
+	/** Facts about steps, kept from earlier diagnoses. */
 	readonly facts = new StepFactsCache(factsBytes);
 	readonly #folders: readonly string[];
 	/** Real paths of the folders resolved so far. */
@@ -116,7 +116,7 @@ export class Runs {
 		throw new Failure('missing', `Unknown run "${named.slice(0, 200)}".`, 'Call list_runs to list run names.');
 	}
 
-	/** Discards the run list if it is older than this. @returns whether it was */
+	/** Discards the run list if it is older than `ms`. @returns whether it was */
 	#expire(ms: number): boolean {
 		const isOld = this.#listed === null || performance.now() - this.#listed.at > ms;
 		if (isOld) this.#listed = null;

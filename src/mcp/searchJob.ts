@@ -12,7 +12,7 @@ import type { KnownRun } from './runs.ts';
 import type { ActionContext } from './tool.ts';
 import { shownJob } from './tools/jobTools.ts';
 
-/** Limits of a search, which clients can raise. */
+/** Limits for a search, which clients can raise. */
 export const searchBudget = {
 	tokens: v.optional(input.described(input.whole(1, 1e9), 'Token budget.'), 200_000),
 	seconds: v.optional(input.described(input.whole(1, 86_400), 'Time limit in seconds.'), 300),

@@ -58,8 +58,8 @@ export class Searches {
 	}
 
 	/**
-	 * Opens a tree file, either in a run by name or anywhere inside the server's folders. Fails with `missing` or `denied`
-	 * like `Runs`, and like `readTreeFile`.
+	 * Opens a tree file, either in a run by name or anywhere inside the server's folders. Fails with `missing` or
+	 * `denied`, as `Runs` does, and with the same errors as `readTreeFile`.
 	 * @param number number of the tree in the file, from 1
 	 */
 	async open(run: string | null, search: string, number: number): Promise<OpenedTree> {
@@ -83,7 +83,7 @@ export class Searches {
 		return { name: read.name, tree, file: kept.file, address };
 	}
 
-	/** Returns the path of a search log of a run, which does not have to exist. Fails like `open`. */
+	/** Returns the path of a run's search log, which need not exist. Fails with the same errors as `open`. */
 	async pathOf(run: string, search: string): Promise<string> {
 		return (await this.#find(run, search)).path;
 	}

@@ -10,7 +10,7 @@ import { StageMeter } from './stageMeter.ts';
 import { outputOf } from './stageOutputs.ts';
 import type { StageEnd, StageWork } from './stageWork.ts';
 
-/** Evaluates the policy in the stage's folder. If stopped, keeps the results so far. */
+/** Evaluates the policy and stores the results in the stage's folder. If stopped, keeps the results so far. */
 export async function evaluateStage(work: StageWork): Promise<StageEnd> {
 	const stage = work.stage as unknown as EvaluateStage;
 	const protocol = stage.protocol === undefined ? {} : evaluationProtocols[stage.protocol];

@@ -60,7 +60,7 @@ const seconds = () => Date.now() / 1000;
 export class PipelineRunner {
 	readonly #options: RunnerOptions;
 	readonly #recipe: PipelineRecipe;
-	/** When the runner before this one last wrote the record, in seconds since the epoch. */
+	/** When the previous runner last wrote the record, in seconds since the epoch. */
 	readonly #before: number;
 	readonly #stop = new AbortController();
 	readonly #ended = deferred<void>();
@@ -257,7 +257,7 @@ export class PipelineRunner {
 		return 'done';
 	}
 
-	/** Adds the time that the stage's engine continued after the runner before this one had ended. */
+	/** Adds the time for which the stage's engine kept running after the previous runner ended. */
 	async #countTimeAlone(stage: NamedStage): Promise<void> {
 		const record = await readRecord(join(this.#options.folder, stage.name)).catch(() => null);
 		const alone = (record?.updated ?? this.#before) - this.#before;
@@ -320,7 +320,7 @@ export class PipelineRunner {
 		return record?.status === 'finished' ? 'finished' : 'resumable';
 	}
 
-	/** Stops the run of a stage that was started by a previous runner and has not been reached by this one. */
+	/** Stops a stage's run that a previous runner started and this one has not reached. */
 	async #stopRunOf(stage: NamedStage): Promise<void> {
 		const folder = join(this.#options.folder, stage.name);
 		if (isRunnerStage(stage.type) || !(await runLives(folder))) return;

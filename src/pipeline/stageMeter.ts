@@ -4,7 +4,7 @@ import type { StageWork } from './stageWork.ts';
 
 type Totals = PolicyPool['totals'];
 
-/** Measures the time and the tokens of a stage that the runner executes itself, including its earlier attempts. */
+/** Measures the time and tokens of a stage that the runner executes itself, including earlier attempts. */
 export class StageMeter {
 	readonly #work: StageWork;
 	readonly #totals: () => Totals;
@@ -26,14 +26,14 @@ export class StageMeter {
 	}
 }
 
-/** Adds the totals of policies to an earlier usage. */
+/** Adds the policies' totals to the earlier usage. */
 export function usageOf(earlier: StageUsage | null, totals: Totals): StageUsage {
 	const costs = new Map(earlier?.costs.map(({ amount, currency }) => [currency, amount]));
 	let { requests, tokens } = earlier ?? { requests: 0, tokens: 0 };
 	for (const one of totals) {
 		requests += one.requests;
 		tokens += one.tokens;
-		// A policy without a price has an unknown cost, not none.
+		// A policy without a price has an unknown cost, not zero cost.
 		if (one.cost !== null && one.currency !== null) costs.set(one.currency, (costs.get(one.currency) ?? 0) + one.cost);
 	}
 	return { requests, tokens, costs: [...costs].map(([currency, amount]) => ({ currency, amount })) };

@@ -98,7 +98,7 @@ export interface OpenPolicy extends IDisposable {
 	readonly episodes?: EpisodeForm | null;
 	/** Tokenizer for prompts given as token IDs, or null if not available. */
 	readonly tokenizer?: PolicyTokenizer | null;
-	/** Defined if the policy reports log-probabilities for given text. Fails with the same errors as `generate`. */
+	/** Defined if the policy reports log-probabilities for existing text. Fails with the same errors as `generate`. */
 	readonly read?: ((request: ReadRequest, signal: AbortSignal) => Promise<ReadText>) | undefined;
 	/**
 	 * Defined if the policy supports tools. Fails with the same errors as `generate`, or with `unsupported` if it turns

@@ -124,7 +124,7 @@ async function tryOut(open: OpenPolicy, problem: string, signal: AbortSignal): P
 		const scored = await policy.score?.([text]).catch(() => undefined);
 		if (scored?.[0]?.length === undefined || scored[0].length === 0) {
 			found.score = false;
-			notes.push('The policy cannot score given text.');
+			notes.push('The policy cannot score existing text.');
 		}
 	}
 	for (const head of claimed.heads) {

@@ -10,9 +10,10 @@ export function keepYoungGenerationSmall(): void {
 }
 
 /**
- * Collects garbage before the heap has grown by 60% since the last time. By default, V8 lets the heap of a program that
- * reads many rollouts grow by several times what it keeps: 520 MB instead of 410 in a server that agents ask for diagnoses
- * of a million rollouts (`npm run acceptance -- mcp`). Affects only the main thread's heap and those created later.
+ * Collects garbage before the heap has grown by 60% since the last collection. By default, V8 lets the heap of a
+ * program that reads many rollouts grow well beyond its live data: to 520 MB instead of 410 MB in an MCP server that
+ * diagnoses a million rollouts (`npm run acceptance -- mcp`). Affects only the main thread's heap and heaps created
+ * later.
  */
 export function growHeapSlowly(): void {
 	setFlagsFromString('--heap-growing-percent=60');

@@ -125,7 +125,7 @@ function signal(pid: number, name: 'SIGKILL' | 'SIGSTOP' = 'SIGKILL'): void {
 	try {
 		process.kill(pid, name);
 	} catch {
-		// It has ended.
+		// Already exited.
 	}
 }
 

@@ -39,7 +39,7 @@ export function isAlive(pid: number): boolean {
 	return /^[^ZX]$/.test(text.charAt(text.lastIndexOf(')') + 2));
 }
 
-/** Returns whether a process is completely gone, reaped by its parent. */
+/** Returns whether a process is gone completely: exited and reaped by its parent. */
 export function isGone(pid: number): boolean {
 	return readProc(`${pid}/stat`) === '';
 }

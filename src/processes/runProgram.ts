@@ -135,6 +135,6 @@ function killNow(pid: number): void {
 	try {
 		process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
 	} catch {
-		// It has ended.
+		// Already exited.
 	}
 }

@@ -33,9 +33,9 @@ export const alertSchema = v.looseObject({
 	time: v.number(),
 	/** One sentence that describes the problem, with numbers. */
 	message: v.string(),
-	/** One sentence that says what to do. */
+	/** One sentence that recommends an action. */
 	action: v.nullable(v.string()),
-	/** Canonical names of the metrics in which the problem is visible. */
+	/** Canonical names of the metrics that show the problem. */
 	metrics: v.array(v.string()),
 	evidence: v.array(evidenceSchema),
 	/** Short noun phrase for the likely cause, such as "learning rate too high". Default: the rule's title. */

@@ -12,8 +12,7 @@ export const auditFindingSchema = v.object({
 	cause: v.string(),
 	severity: v.picklist(auditSeverities),
 	/**
-	 * Number of rows tried, and the number of those on which the probe scored at least as high as the genuinely correct
-	 * answer.
+	 * Number of rows tried, and on how many of them the probe scored at least as high as the genuinely correct answer.
 	 */
 	rows: v.number(),
 	fooled: v.number(),
@@ -25,7 +24,7 @@ export const auditFindingSchema = v.object({
 			completion: v.string(),
 			truncated: v.optional(v.literal(true)),
 			/**
-			 * Gold answer and columns as they were scored. Absent if a value was truncated or if the input was a list of
+			 * Gold answer and columns, as scored. Absent if a value was truncated or if the input was a list of
 			 * messages.
 			 */
 			given: v.optional(v.object({ answer: v.unknown(), row: v.record(v.string(), v.unknown()) })),

@@ -9,9 +9,9 @@ export const checkpointFiles = {
 	model: 'model.safetensors',
 	optimizer: 'optimizer.safetensors',
 	reference: 'reference.safetensors',
-	/** Weights that batches in progress are sampled with, under `VERSION.NAME`. */
+	/** Weights used to sample batches in progress, stored as `VERSION.NAME`. */
 	ahead: 'ahead.safetensors',
-	/** Heads, each with its own trunk, and the optimizer moments of the head in training. */
+	/** Heads, each with its own trunk, and the optimizer moments of the head being trained. */
 	value: 'value.safetensors',
 	process: 'process.safetensors',
 	reward: 'reward.safetensors',
@@ -57,13 +57,13 @@ export const checkpointStateSchema = v.looseObject({
 	random: v.object({ seed: whole, problems: whole, generations: whole }),
 	/** Hyperparameter changes in effect in this stage. */
 	hyperparameters: hyperparametersSchema,
-	/** The head in training, and its number of updates since the start of the stage. */
+	/** The head being trained, and its number of updates since the start of the stage. */
 	head: v.optional(v.object({ name: v.picklist(headNames), updates: whole })),
 	/** Best held-out accuracy in the run, and its step. */
 	best: v.nullable(v.object({ step: whole, accuracy: v.number() })),
 	/** Step of the last held-out evaluation. */
 	evaluatedAt: v.nullable(whole),
-	/** Entropy bonus of the stage, and the entropy that it was last adapted to. */
+	/** Entropy bonus of the stage, and the entropy to which it was last adapted. */
 	entropyBonus: v.optional(v.object({ coefficient: v.number(), entropy: v.nullable(v.number()) })),
 	/**
 	 * Curriculum of the stage: number of problems read before its pool, and decayed counts of correct and incorrect
@@ -72,13 +72,13 @@ export const checkpointStateSchema = v.looseObject({
 	curriculum: v.optional(v.object({ first: whole, successes: v.array(passCount), failures: v.array(passCount) })),
 	/**
 	 * Generation batches that were being sampled or waiting to be trained on, in order: version (number of updates) of
-	 * the weights that sample the batch, step of its first update, and temperature.
+	 * the sampling weights, step of the first update on the batch, and temperature.
 	 */
 	ahead: v.optional(v.array(v.object({ version: whole, firstStep: whole, temperature: v.number() }))),
-	/** Number of latent thoughts before a completion. Absent if prompts have no places for any. */
+	/** Number of latent thoughts before a completion. Absent if prompts have no slots for them. */
 	thoughts: v.optional(whole),
 	shape: modelShapeSchema,
-	/** FNV hash of the vocabulary, for detecting weights with a different vocabulary. */
+	/** FNV hash of the vocabulary, used to detect weights trained with a different one. */
 	vocabulary: v.string(),
 	versions: v.record(v.string(), v.string()),
 	files: v.record(v.string(), v.object({ bytes: whole, sha256: v.string() })),

@@ -112,7 +112,7 @@ export const controlMethods = {
 						/** Total log-probability of the generated tokens, in nats. */
 						logprob: v.optional(v.number()),
 						tokens: v.optional(tokenSchema),
-						/** What the output head makes of each latent thought before the completion. Included with `tokens`. */
+						/** Latent thoughts before the completion, decoded by the output head. Sent with `tokens`. */
 						thoughts: v.optional(v.array(likelyTokens)),
 					}),
 				),

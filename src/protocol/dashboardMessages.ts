@@ -76,7 +76,7 @@ export const dashboardRunSchema = v.object({
 			workers: v.nullable(count),
 		}),
 	),
-	/** Name of the importer's format. Absent for runs written by our own engines. */
+	/** Format name from the importer. Absent for runs written by our own engines. */
 	format: v.optional(text),
 	/** Notes on data that the format does not record and on what is inferred instead. */
 	notes: v.optional(v.array(text)),
@@ -85,7 +85,7 @@ export const dashboardRunSchema = v.object({
 	deviceNotes: v.optional(v.array(text)),
 	attempt: v.number(),
 	stage: v.nullable(text),
-	/** null if there is no record yet, or if another trainer's files do not contain it. */
+	/** null if there is no record yet, or if it is absent from another trainer's files. */
 	step: v.nullable(v.number()),
 	totalSteps: v.nullable(v.number()),
 	created: v.number(),
@@ -93,7 +93,7 @@ export const dashboardRunSchema = v.object({
 	/** Host time at which this was sent. */
 	now: v.number(),
 	stages: v.array(dashboardStageSchema),
-	/** Steps of the complete checkpoints. */
+	/** Steps with complete checkpoints. */
 	checkpoints: v.array(v.number()),
 	actions: v.array(v.picklist(dashboardActions)),
 });
@@ -115,7 +115,7 @@ export type DashboardMark = v.InferOutput<typeof dashboardMarkSchema>;
 /** An alert as shown in the dashboard's list. */
 export const dashboardAlertSchema = v.object({
 	id: text,
-	/** Title of the rule. */
+	/** Rule title. */
 	title: text,
 	level: v.picklist(alertLevels),
 	message: v.pipe(v.string(), v.maxLength(2000)),
@@ -132,7 +132,7 @@ export const dashboardAlertSchema = v.object({
 		v.object({
 			key: text,
 			suggestion: v.pipe(v.string(), v.maxLength(1000)),
-			/** Whether the change can be applied to the recipe as it is. */
+			/** Whether the change can be applied to the current recipe. */
 			applies: v.boolean(),
 		}),
 	),
@@ -179,7 +179,7 @@ export const dashboardEventSchema = v.variant('type', [
 		alerts: v.optional(dashboardAlertsSchema),
 		rows: v.nullable(count),
 	}),
-	/** Sent when the host has read all existing rows, along with their number. */
+	/** Sent when the host has read all existing rows, with the row count. */
 	v.object({ type: v.literal('loaded'), sequence, rows: count }),
 	v.object({ type: v.literal('run'), sequence, run: dashboardRunSchema }),
 	v.object({ type: v.literal('marks'), sequence, marks: v.array(dashboardMarkSchema) }),
@@ -189,9 +189,9 @@ export const dashboardEventSchema = v.variant('type', [
 	 * the rows received so far.
 	 */
 	v.object({ type: v.literal('overview'), sequence, chunk: metricChunkSchema }),
-	/** Replaces all rows from `chunk.from` on with these. */
+	/** Replaces all rows from `chunk.from` onward. */
 	v.object({ type: v.literal('rows'), sequence, chunk: metricChunkSchema }),
-	/** Pins a step and highlights the chart with a metric, for example when a link to them is opened. */
+	/** Pins a step and highlights a metric's chart, for example when a link to them is opened. */
 	v.object({
 		type: v.literal('show'),
 		sequence,
@@ -219,7 +219,7 @@ export const dashboardRequests = {
 	act: { params: v.object({ action: v.picklist(dashboardActions) }), result: done },
 	/** Runs the command of a next step on the run. */
 	next: { params: v.object({ step: v.picklist(nextStepNames) }), result: done },
-	/** Opens the rollouts panel at the newest step with rollouts that is not after `step`. */
+	/** Opens the rollouts panel at the latest step with rollouts, up to `step`. */
 	openRollouts: { params: v.object({ step: v.nullable(v.number()) }), result: done },
 	/**
 	 * Opens rollouts that illustrate an alert: the evidence item with this index, or the rollouts at the alert's step.

@@ -29,7 +29,7 @@ export const dataExports = [
 export type DataExport = (typeof dataExports)[number];
 export const labelExports: readonly DataExport[] = ['step-labels', 'math-shepherd', 'soft-labels'];
 
-/** Which solutions of a search to keep: the chosen one, all correct ones, or all of them. */
+/** Which of a search's solutions to keep: the chosen one, all correct ones, or all of them. */
 export const keptSolutions = ['best', 'correct', 'all'] as const;
 export type KeptSolutions = (typeof keptSolutions)[number];
 
@@ -50,7 +50,7 @@ export const dataSpecSchema = v.object({
 			span: v.optional(v.picklist(['step', 'completion']), 'step'),
 			/** Maximum number of pairs per node. */
 			most: v.optional(count(64), 1),
-			/** Minimum difference between the values of the two sides of a pair. */
+			/** Minimum difference between the values of a pair's two sides. */
 			margin: v.optional(v.pipe(v.number(), v.minValue(0)), 0),
 		}),
 		{},
@@ -99,7 +99,7 @@ export const solutionLineSchema = v.object({
 	reward: v.nullable(v.number()),
 	correct: v.nullable(v.boolean()),
 	strategy: v.string(),
-	/** Number of tokens generated in the whole search. */
+	/** Total number of tokens generated during the search. */
 	tokens: v.number(),
 });
 export type SolutionLine = v.InferOutput<typeof solutionLineSchema>;

@@ -44,7 +44,7 @@ export const shownKinds = ['all', 'without', 'only'] as const;
 export const shownSides = ['all', 'training', 'held out'] as const;
 
 export const rowFilterSchema = v.object({
-	/** Search text, matched in all columns regardless of case. Empty if there is no search. */
+	/** Search text, matched case-insensitively in all columns. Empty if there is no search. */
 	text: v.pipe(v.string(), v.maxLength(2000)),
 	conditions: v.pipe(v.array(conditionSchema), v.maxLength(maxConditions)),
 	/** Rows that are exact or near duplicates of an earlier row. */
@@ -94,7 +94,7 @@ export type DatasetStatistics = v.InferOutput<typeof datasetStatisticsSchema>;
 
 export const datasetFindingSchema = v.object({
 	row: count,
-	/** Name of the test set, its matching row, and the words that both rows share. */
+	/** Test set name, its matching row, and the words shared by both rows. */
 	against: v.string(),
 	test: count,
 	words: v.string(),
@@ -154,7 +154,7 @@ export const datasetSnapshotSchema = v.object({
 	difficulty: v.nullable(v.object({ name: v.string(), rows: count, questions: count })),
 	works: v.array(v.object({ what: v.picklist(datasetWorks), done: v.number(), total: v.number() })),
 	notice: v.nullable(v.object({ text: v.string(), isError: v.boolean() })),
-	/** Row that an address or an agent opened last. `number` changes each time. */
+	/** Row last opened by a link or an agent. `number` changes each time. */
 	revealed: v.nullable(v.object({ number: count, row: count })),
 });
 export type DatasetSnapshot = v.InferOutput<typeof datasetSnapshotSchema>;

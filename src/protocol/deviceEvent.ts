@@ -10,7 +10,7 @@ const timingSchema = v.looseObject({
 	updateMs: v.number(),
 });
 
-/** The `device` event, which records the device that an engine computes on and why others were not used. */
+/** The `device` event, which records the device used by an engine and why others were not used. */
 const deviceEventSchema = v.looseObject({
 	took: v.string(),
 	tried: v.optional(v.array(v.looseObject({ provider: v.string(), error: v.string() })), []),

@@ -8,7 +8,7 @@ import * as v from 'valibot';
 /** Environment variable with the folder for requests. Set by the editor for its own servers. */
 export const editorVariable = 'REASONING_LAB_EDITOR';
 
-/** Environment variable with the scheme of URIs that the editor opens, such as `vscode`. Set by the editor for its own servers. */
+/** Environment variable with the editor's URI scheme, such as `vscode`. Set by the editor for its own servers. */
 export const linkSchemeVariable = 'REASONING_LAB_LINK_SCHEME';
 
 export const requestEnding = '.request.json';

@@ -49,7 +49,7 @@ export const toolDescriptionSchema = v.object({
 export type ToolDescription = v.InferOutput<typeof toolDescriptionSchema>;
 
 export const environmentDescriptionSchema = v.object({
-	/** Name of the class. */
+	/** Class name. */
 	name: v.string(),
 	tools: v.array(toolDescriptionSchema),
 	/** Named parameters of `reset`, and whether it also accepts all other columns of a row. */
@@ -85,7 +85,7 @@ export const environmentLoadRequestSchema = v.object({
 	file: v.string(),
 	/** Default `file`. */
 	kind: v.optional(v.picklist(environmentKinds)),
-	/** Arguments of the package or server. */
+	/** Arguments for the package or server. */
 	arguments: v.optional(v.record(v.string(), v.unknown())),
 	/** Seed for the process's global random number generator. */
 	seed: v.number(),
@@ -160,7 +160,7 @@ const hostError = v.object({
 const instanceReply = {
 	/** Set if user code failed; other results are then missing or incomplete. */
 	error: v.exactOptional(hostError),
-	/** Value of the instance's attribute `done`; null if it has no such boolean. */
+	/** Value of the instance's `done` attribute; null if it has no such boolean. */
 	done: v.nullable(v.boolean()),
 	durationMs: v.number(),
 	/** Output printed by user code, line by line. */
@@ -185,7 +185,7 @@ export const callReplySchema = v.object({
 				name: v.string(),
 				content: v.string(),
 				failed: v.boolean(),
-				/** Message of the exception. */
+				/** Exception message. */
 				message: v.exactOptional(v.string()),
 				line: v.exactOptional(v.number()),
 				stack: v.exactOptional(v.string()),

@@ -51,7 +51,7 @@ export const environmentFindingSchema = v.object({
 	line: v.number(),
 	/** Absolute path of the file that the line is in, if it is not the environment file. */
 	file: v.optional(v.string()),
-	/** Zero-based row on which it first occurred. */
+	/** Zero-based index of the row where it first occurred. */
 	row: v.optional(v.number()),
 });
 export type EnvironmentFinding = v.InferOutput<typeof environmentFindingSchema>;
@@ -90,11 +90,11 @@ export const environmentVerificationSchema = v.object({
 	/** Mean and 95th percentile of the time per turn, in milliseconds; null if there were no turns. */
 	turnMs: v.nullable(v.object({ mean: v.number(), p95: v.number() })),
 	durationMs: v.number(),
-	/** Files that make the result outdated when they change. */
+	/** Files whose changes make the result outdated. */
 	files: v.array(v.string()),
 	remarks: v.array(v.string()),
 	episodes: v.array(episodeSchema),
-	/** Labeled episodes, in the order of their file. */
+	/** Labeled episodes, in file order. */
 	labeled: v.array(labeledEpisodeSchema),
 });
 export type EnvironmentVerification = v.InferOutput<typeof environmentVerificationSchema>;

@@ -1,11 +1,11 @@
 import * as v from 'valibot';
 
 /**
- * Reasons why an episode failed. A failed tool call does not fail the episode; the model sees its error as the result.
+ * Reasons an episode can fail. A failed tool call does not fail the episode; the model sees its error as the result.
  * - `threw`: reset or get_reward raised an exception; `invalid`: they, or a tool, returned something unusable
  * - `size`: an observation exceeded the limit
  * - `timeout`, `memory`, `processes`: user code exceeded a limit; `exited`: it terminated its process
- * - `load`: the file could not be loaded again
+ * - `load`: the file could not be reloaded
  * - `server`: the environment's server is unavailable or rejected the episode
  * - `changed`: after the process was replaced, the same actions produced different observations
  */
@@ -22,7 +22,7 @@ export const episodeErrorKinds = [
 	'changed',
 ] as const;
 
-/** A tool call by a policy. `arguments` is whatever the policy wrote; only an object can be a valid call. */
+/** A tool call by a policy. `arguments` is whatever the policy wrote; only an object is valid. */
 export const toolCallSchema = v.object({ name: v.string(), arguments: v.unknown() });
 export interface ToolCall {
 	readonly name: string;
@@ -32,7 +32,7 @@ export interface ToolCall {
 export const episodeStops = [
 	// The policy made no more tool calls.
 	'policy',
-	// The environment's attribute `done` is true.
+	// The environment's `done` attribute is true.
 	'done',
 	// The turn limit was reached.
 	'turns',
@@ -60,9 +60,9 @@ export const episodeTurnSchema = v.object({
 		v.object({
 			name: v.string(),
 			content: v.string(),
-			/** Whether the tool raised an exception, whose message is part of the content. */
+			/** Whether the tool raised an exception; if so, the content includes its message. */
 			failed: v.boolean(),
-			/** Message of the exception. */
+			/** Exception message. */
 			message: v.optional(v.string()),
 			line: v.optional(v.number()),
 		}),
@@ -79,7 +79,7 @@ export type EpisodeTurn = v.InferOutput<typeof episodeTurnSchema>;
 export const episodeSchema = v.object({
 	/** Zero-based dataset row. */
 	row: v.number(),
-	/** Name of the policy. */
+	/** Policy name. */
 	policy: v.string(),
 	/** Text that `reset` appended to the prompt; null if it returned none. */
 	observation: v.nullable(v.string()),

@@ -20,7 +20,7 @@ const name = v.pipe(v.string(), v.maxLength(400));
 const columns = v.record(v.string(), v.unknown());
 const state = v.exactOptional(v.record(v.string(), v.unknown()));
 const logs = v.exactOptional(v.array(v.string()));
-/** Full length of a truncated text, and a hash for comparing two such texts. */
+/** Full length of truncated text, and a hash for comparing it with other truncated text. */
 const rest = v.exactOptional(v.object({ length: v.number(), hash: v.string() }));
 
 export const shownTurnSchema = v.object({
@@ -32,7 +32,7 @@ export const shownTurnSchema = v.object({
 			content: v.string(),
 			rest,
 			failed: v.boolean(),
-			/** Message of the exception. */
+			/** Exception message. */
 			message: v.exactOptional(v.string()),
 			/** 1-based line in the environment file. */
 			line: v.exactOptional(v.number()),
@@ -49,7 +49,7 @@ export const shownTurnSchema = v.object({
 });
 export type ShownTurn = v.InferOutput<typeof shownTurnSchema>;
 
-/** Where an episode in the view comes from. */
+/** Origin of an episode in the view. */
 export const branchOriginSchema = v.variant('kind', [
 	/** Played by hand. */
 	v.object({ kind: v.literal('stepped') }),
@@ -91,7 +91,7 @@ export const episodeBranchSchema = v.object({
 	/** Reward after the last turn. null if not requested. If its value is null, the reward does not apply. */
 	reward: v.nullable(v.object({ value: v.nullable(v.number()) })),
 	error: v.exactOptional(episodeErrorSchema),
-	/** Note for the user about this episode, such as why it differs from the one that it repeats. */
+	/** Note for the user about this episode, such as why it differs from the one it repeats. */
 	note: v.exactOptional(v.string()),
 });
 export type EpisodeBranch = v.InferOutput<typeof episodeBranchSchema>;
@@ -114,7 +114,7 @@ const failure = v.object({
 export const episodeStatusSchema = v.object({
 	/** Absolute path of the environment file. */
 	file: v.string(),
-	/** Folder of the run whose copy of the file this is; null for a workspace file. */
+	/** Folder of the run that owns this copy of the file; null for a workspace file. */
 	runFolder: v.nullable(v.string()),
 	/** Why environments cannot run in this window; null if they can. */
 	forbidden: v.nullable(v.string()),
@@ -172,7 +172,7 @@ export const episodeCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('ready') }),
 	/** Starts an episode with a row from the list, or with columns entered by hand. */
 	v.object({ type: v.literal('reset'), index: v.nullable(whole), columns: v.nullable(columns), seed }),
-	/** Makes the calls of the turn after `turn`. Creates a branch if the episode continues after it. */
+	/** Makes the calls for the turn after `turn`. Creates a branch if the episode already continues past `turn`. */
 	v.object({ type: v.literal('call'), branch: whole, turn: whole, calls }),
 	v.object({ type: v.literal('reward'), branch: whole }),
 	/** Repeats the calls of an episode with the current code. */
@@ -182,7 +182,7 @@ export const episodeCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('stop') }),
 	/** Starts a new process. */
 	v.object({ type: v.literal('restart') }),
-	/** Debugs an episode up to a turn, in the tools that it calls; 0 is the reset. */
+	/** Debugs an episode up to a turn, stopping in the tools that the turn calls; 0 is the reset. */
 	v.object({ type: v.literal('debug'), branch: whole, turn: whole }),
 	/** Saves an episode as a labeled episode. */
 	v.object({ type: v.literal('save'), branch: whole }),
@@ -205,7 +205,7 @@ const fieldInput = v.object({ given: v.picklist(['value', 'null', 'omitted']), t
 /** View state that survives a window reload. Nothing in it runs until the user asks for it. */
 export const episodeStateSchema = v.object({
 	file: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)),
-	/** Folder of the run whose copy of the file this is. */
+	/** Folder of the run that owns this copy of the file. */
 	runFolder: v.nullable(v.pipe(v.string(), v.minLength(1), v.maxLength(4096))),
 	branches: v.pipe(v.array(episodeBranchSchema), v.maxLength(maxBranches)),
 	show: v.nullable(show),

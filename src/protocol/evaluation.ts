@@ -33,7 +33,7 @@ export const evaluationLineSchema = v.looseObject({
 });
 export type EvaluationLine = v.InferOutput<typeof evaluationLineSchema>;
 
-/** A latent thought: what the model's output head makes of it. */
+/** A latent thought, as decoded by the model's output head. */
 export interface ThoughtLine {
 	/** Most likely tokens in descending order, with log-probabilities in nats. */
 	readonly top: readonly { readonly text: string; readonly logprob: number }[];

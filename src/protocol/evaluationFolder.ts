@@ -34,7 +34,7 @@ export const evaluationSpecSchema = v.object({
 	category: v.optional(v.nullable(v.string()), null),
 	/** Scorer for the samples, required for best-of-k results. */
 	judge: v.optional(scorerSpecSchema),
-	/** Plays an episode in this environment for each sample. A sample is correct if it earns the maximum reward. */
+	/** Plays an episode in this environment for each sample. A sample is correct if it gets the maximum reward. */
 	environment: v.optional(searchEnvironmentSchema),
 	/** Perturbs the thinking of every completion, after which the policy answers again. */
 	perturb: v.optional(v.picklist(answeredPerturbations)),

@@ -15,8 +15,9 @@ import { rolloutTimelineSchema } from './rolloutTimeline.ts';
 import { stepRatings } from './stepLabel.ts';
 
 /*
- * Messages between the rollouts panel and its webview beyond steps and groups: completion messages, scans of the whole
- * run, labels, exports and continuations. A scan reports its results as events that carry the scan's number.
+ * Messages between the rollouts panel and its webview that do not concern steps and groups: completion messages,
+ * scans of the whole run, labels, exports and continuations. A scan reports its results as events that carry the scan's
+ * number.
  */
 
 const nullableNumber = v.nullable(v.number());
@@ -100,7 +101,7 @@ export const explorerEventSchema = v.variant('type', [
 export type ExplorerEvent = v.InferOutput<typeof explorerEventSchema>;
 export type Continuation = Extract<ExplorerEvent, { type: 'continuation' }>;
 
-/** Maximum length of the prefix of a continuation, in UTF-16 code units. */
+/** Maximum length of a continuation's prefix, in UTF-16 code units. */
 export const longestPrefix = 4_000_000;
 
 export const explorerCommandSchema = v.variant('type', [

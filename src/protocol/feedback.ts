@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { rolloutSplits } from './rolloutSplit.ts';
 
-/** The user's rating of a whole completion, where 5 is the best. */
+/** The user's rating of a whole completion; 5 is best. */
 export const completionRatings = [1, 2, 3, 4, 5] as const;
 export type CompletionRating = (typeof completionRatings)[number];
 
@@ -28,7 +28,7 @@ const common = {
 	format: v.literal(1),
 	/** Seconds since the epoch. */
 	time: v.number(),
-	/** Name of the rater, from the setting or the operating system. */
+	/** Rater name, from the setting or the operating system. */
 	rater: v.string(),
 	prompt: v.string(),
 };

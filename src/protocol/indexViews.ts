@@ -15,7 +15,7 @@ export interface IndexView {
 
 const c = (name: string, type: string, meaning: string): IndexColumn => ({ name, type, meaning });
 
-const run = c('run', 'VARCHAR', 'name of the run folder, including parent folders if two runs have the same name');
+const run = c('run', 'VARCHAR', 'run folder name, including parent folders if two runs have the same name');
 const split = c('split', 'VARCHAR', '`train` or `validation`');
 const step = c('step', 'BIGINT', 'optimizer update; null if the trainer does not record it');
 const groupId = c('group_id', 'BIGINT', "the rollout's group, unique within run, split and step");
@@ -35,7 +35,7 @@ export const indexViews: readonly IndexView[] = [
 		columns: [
 			run,
 			c('folder', 'VARCHAR', 'absolute path'),
-			c('format', 'VARCHAR', '`reasoning-lab`, or the name of the format (docs/formats.md)'),
+			c('format', 'VARCHAR', '`reasoning-lab`, or the format name (docs/formats.md)'),
 			c('name', 'VARCHAR', 'run name, usually from the recipe'),
 			c('status', 'VARCHAR', 'status at the time of indexing: `running`, `finished`, `stopped`, ...'),
 			c('created', 'TIMESTAMP', 'start time in UTC; null if not recorded'),
@@ -85,12 +85,12 @@ export const indexViews: readonly IndexView[] = [
 			c(
 				'weights',
 				'BIGINT',
-				'version of the oldest weights that generated the completion, in updates or as the trainer counts; null if not recorded',
+				"version of the oldest weights that generated the completion, as an update count or in the trainer's own numbering; null if not recorded",
 			),
 			c(
 				'staleness',
 				'BIGINT',
-				'number of updates between these weights and those that were trained with the completion; null if one of the two is not recorded',
+				'number of updates between these weights and those trained on the completion; null if either is not recorded',
 			),
 			c('has_tokens', 'BOOLEAN', 'whether token text and log-probabilities are recorded'),
 			c('file', 'VARCHAR', 'file that contains the text, relative to the run'),
@@ -155,7 +155,7 @@ export const indexViews: readonly IndexView[] = [
 			...rollout,
 			turn,
 			c('call', 'BIGINT', '1-based number of the call in its turn'),
-			c('name', 'VARCHAR', 'name of the tool, as the policy wrote it'),
+			c('name', 'VARCHAR', 'tool name, as the policy wrote it'),
 			c(
 				'arguments',
 				'VARCHAR',
@@ -171,7 +171,7 @@ export const indexViews: readonly IndexView[] = [
 	},
 	{
 		name: 'metrics',
-		rows: 'one value of a metric at a step',
+		rows: 'a metric value at one step',
 		columns: [
 			run,
 			step,

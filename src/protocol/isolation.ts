@@ -6,7 +6,7 @@ export type IsolationArea = (typeof isolationAreas)[number];
 
 /**
  * - `held`: the attempt failed, as it should; `escaped`: it succeeded
- * - `skipped`: there was nothing to try on this system
+ * - `skipped`: there was nothing to attempt on this system
  * - `untried`: the attempt itself failed, so the outcome is unknown; the evidence says why
  */
 export const isolationOutcomes = ['held', 'escaped', 'skipped', 'untried'] as const;
@@ -31,7 +31,7 @@ export type IsolationAttempt = v.InferOutput<typeof isolationAttemptSchema>;
 export const isolationReportSchema = v.object({
 	format: v.literal(1),
 	kind: v.picklist(['bubblewrap', 'container', 'unsafe']),
-	/** Description of the isolating program and the protections it provides. */
+	/** Description of the sandbox program and the protections it provides. */
 	description: v.string(),
 	/** Protections that are missing or unknown. */
 	gaps: v.array(v.string()),

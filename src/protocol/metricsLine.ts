@@ -35,7 +35,7 @@ function valuesOf(line: Readonly<Record<string, unknown>>): Record<string, numbe
 	const values: Record<string, number | null> = {};
 	for (const key in line) {
 		if (key === 'step' || key === 'time' || key === 'stage') continue;
-		// Skip names that exist on every object. Parsed JSON inherits no others.
+		// Skip names that exist on every object; parsed JSON inherits nothing else.
 		if (key === '__proto__' || key === 'constructor' || key === 'prototype') continue;
 		const value = line[key];
 		if (value === null || (typeof value === 'number' && Number.isFinite(value))) values[key] = value;

@@ -37,7 +37,7 @@ export const searchDraftSchema = v.object({
 	concurrency: v.optional(v.number()),
 	seed: v.optional(v.number()),
 	tags: v.optional(v.unknown()),
-	/** Environment in which episodes are played; null for none. If omitted, the one that the policy was trained in. */
+	/** Environment in which episodes are played; null for none. If omitted, the one in which the policy was trained. */
 	environment: v.optional(v.nullable(searchEnvironmentSchema)),
 	tools: v.optional(v.array(v.unknown())),
 });
@@ -79,7 +79,7 @@ export type OfferedRows = v.InferOutput<typeof offeredRowsSchema>;
 
 /** Facts about a policy that are known without opening it. */
 export const policyFactsSchema = v.object({
-	/** The environment that it was trained in; null if there is none. */
+	/** The environment in which it was trained; null if there is none. */
 	environment: v.nullable(offeredEnvironmentSchema),
 	/** Suggested problems: held-out problems of its run, or problems that it was trained on. */
 	problems: v.array(formProblemSchema),

@@ -49,13 +49,13 @@ export const stageUsageSchema = v.object({
 	requests: amount,
 	/** Generated tokens, without prompts. */
 	tokens: amount,
-	/** Price of the requests to policies with a price, one entry per currency; empty if no policy has one. */
+	/** Cost of requests to policies with a price, one entry per currency; empty if no policy has one. */
 	costs: v.array(v.object({ amount, currency: v.string() })),
 });
 export type StageUsage = v.InferOutput<typeof stageUsageSchema>;
 
 export const stageStateSchema = v.looseObject({
-	/** Stage name, also the name of its folder. */
+	/** Stage name, also used for its folder. */
 	name: v.pipe(v.string(), v.regex(stageNamePattern)),
 	type: v.string(),
 	status: v.picklist(stageStatuses),
@@ -82,8 +82,8 @@ export const stageStateSchema = v.looseObject({
 	/** For a stage that the runner executes itself. Earlier versions did not record it. */
 	usage: v.optional(stageUsageSchema),
 	/**
-	 * What a stage whose inputs are ready is waiting for: memory, or the end of all other stages because its memory use
-	 * is unknown.
+	 * What a stage with ready inputs is waiting for: memory or, if its memory use is unknown, for all other stages to
+	 * end.
 	 */
 	wait: v.optional(v.picklist(['memory', 'alone'])),
 	/** Why the stage was ended early. */

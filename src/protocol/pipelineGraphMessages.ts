@@ -29,7 +29,7 @@ export const graphStageSchema = v.object({
 	device: v.nullable(text),
 	/** Tokens trained on, sampled or generated; null if not recorded. */
 	tokens: v.nullable(v.number()),
-	/** Price of requests to policies with a price. */
+	/** Cost of requests to policies with a price. */
 	costs: v.pipe(v.array(v.object({ amount: v.number(), currency: text })), v.maxLength(20)),
 	/** Why the stage is waiting, was skipped, ended early, or failed. */
 	why: v.nullable(text),
@@ -47,7 +47,7 @@ export const pipelineGraphEventSchema = v.variant('type', [
 		status: v.picklist(pipelineStatuses),
 		stages: v.array(graphStageSchema),
 	}),
-	/** The folder does not contain a pipeline, or no longer does. */
+	/** The folder does not contain a pipeline (or no longer does). */
 	v.object({ type: v.literal('missing'), folder: v.pipe(v.string(), v.maxLength(4096)) }),
 ]);
 export type PipelineGraphEvent = v.InferOutput<typeof pipelineGraphEventSchema>;

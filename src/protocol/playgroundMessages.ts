@@ -9,7 +9,7 @@ import { policySpecSchema } from './policySpec.ts';
 
 /** Maximum length of a question, template or system message, in characters. */
 export const longestQuestion = 200_000;
-/** Maximum length of a completion, in characters. Generation stops there, and longer text is truncated. */
+/** Maximum length of a completion, in characters. Generation stops at this limit, and longer text is truncated. */
 export const longestCompletion = 400_000;
 export const maxSamples = 8;
 export const maxTokens = 32_768;
@@ -127,7 +127,7 @@ export const sideSchema = v.object({
 });
 export type PlaygroundSide = v.InferOutput<typeof sideSchema>;
 
-/** Where an exchange branches off from another one. */
+/** Where an exchange branches off from another. */
 export const branchSchema = v.object({
 	exchange: whole,
 	side: whole,
@@ -153,7 +153,7 @@ export const exchangeSchema = v.object({
 export type Exchange = v.InferOutput<typeof exchangeSchema>;
 
 const history = {
-	/** The exchange on display, or null. */
+	/** The displayed exchange, or null. */
 	current: v.nullable(whole),
 	undone: whole,
 };
@@ -184,7 +184,7 @@ export const playgroundEventSchema = v.variant('type', [
 		side: whole,
 		parts: v.array(v.object({ sample: whole, text: v.string() })),
 	}),
-	/** The exchange on display has changed, or some exchanges were undone. */
+	/** The displayed exchange has changed, or some exchanges were undone. */
 	v.object({ type: v.literal('history'), kept: v.array(whole), ...history }),
 ]);
 export type PlaygroundEvent = v.InferOutput<typeof playgroundEventSchema>;
@@ -203,7 +203,7 @@ export const playgroundCommandSchema = v.variant('type', [
 		/** System message; null uses the policy's own. */
 		system: v.nullable(typed),
 	}),
-	/** Continues with a different token than the one sampled. */
+	/** Continues with a token other than the one sampled. */
 	v.object({
 		type: v.literal('branch'),
 		...at,

@@ -17,10 +17,10 @@ export const serverAbilitiesSchema = v.strictObject({
 	/** Whether one request can return several choices. */
 	many: v.optional(v.boolean()),
 	seed: v.optional(v.boolean()),
-	/** Whether output conforms to JSON Schemas. */
+	/** Whether the server makes output conform to a JSON Schema. */
 	schema: v.optional(v.boolean()),
 	stops: v.optional(v.picklist(['told', 'kept', 'untold', 'refused'])),
-	/** Whether the server reports log-probabilities for given text (completions with `echo`). */
+	/** Whether the server reports log-probabilities for existing text (completions with `echo`). */
 	score: v.optional(v.boolean()),
 });
 export type ServerAbilities = v.InferOutput<typeof serverAbilitiesSchema>;

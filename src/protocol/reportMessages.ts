@@ -5,7 +5,7 @@ import * as v from 'valibot';
  * file whose citations (`rl://`) are checked by the MCP server's `check_citations`.
  */
 
-/** Maximum length of a report, in UTF-16 code units: the same as for the tool `write_report`. */
+/** Maximum length of a report, in UTF-16 code units: the same limit as in the tool `write_report`. */
 export const longestReport = 500_000;
 
 const path = v.pipe(v.string(), v.minLength(1), v.maxLength(4096));

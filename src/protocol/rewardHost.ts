@@ -23,7 +23,7 @@ export const rewardContextSchema = v.object({
 	 * equivalence.
 	 */
 	task: v.nullable(v.record(v.string(), v.unknown())),
-	/** Base folder for relative paths in built-in rewards (a model file). */
+	/** Base folder for relative paths in built-in rewards, such as a model path. */
 	folder: v.string(),
 	/**
 	 * Prompt as the policy sees it, with {prompt} as the placeholder for the problem. Absent if the prompt is the problem

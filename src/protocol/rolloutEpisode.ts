@@ -5,7 +5,7 @@ import { episodeErrorSchema, toolCallSchema } from './episode.ts';
 const state = v.record(v.string(), v.unknown());
 
 /**
- * `extra.episode` of a rollout in an environment. Every engine uses this format; any part can be missing in runs of
+ * `extra.episode` of a rollout in an environment. Every engine uses this format; any part can be missing in runs from
  * older versions. Tokens that came from the environment are in `extra.observed`, as ranges of completion tokens (start,
  * end, end exclusive).
  */

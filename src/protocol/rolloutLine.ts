@@ -45,8 +45,8 @@ export const rolloutLineSchema = v.looseObject({
 		}),
 	),
 	/**
-	 * For completions whose messages branch: parallel to the messages, the index of the message that each one follows, or
-	 * null for the prompt. If absent, each message follows the one before it.
+	 * For completions whose messages branch: for each message, the index of the message it follows, or null for the
+	 * prompt. If absent, each message follows the one before it.
 	 */
 	parents: v.optional(v.array(v.nullable(v.number()))),
 	/**

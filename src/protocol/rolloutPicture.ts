@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 
-/** Name of a picture in a run's `pictures` folder: the SHA-256 hash of its contents, so that it cannot lead elsewhere. */
+/** Name of a picture in a run's `pictures` folder: the SHA-256 hash of its contents, so it cannot be a path. */
 export const pictureFileSchema = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}\.(?:png|jpg)$/));
 
-/** Largest picture that is read from or written to a run, in bytes. Copies have at most 1024 pixels on a side. */
+/** Maximum size of a picture read from or written to a run, in bytes. Copies are at most 1024 pixels per side. */
 export const largestPicture = 4 << 20;
 
 /** Largest width and height of an original picture, in pixels. */
@@ -29,7 +29,7 @@ export type PictureType = (typeof pictureTypes)[number];
 
 /** A box to draw on a picture. Coordinates are fractions of the picture, from 0 to 1. */
 export const drawnBoxSchema = v.object({
-	/** `gold`: expected. `matched`: in the answer, and matched to a gold box. `unmatched`: in the answer. */
+	/** `gold`: expected. `matched`: in the answer and matched to a gold box. `unmatched`: in the answer only. */
 	kind: v.picklist(['gold', 'matched', 'unmatched']),
 	left: v.number(),
 	top: v.number(),

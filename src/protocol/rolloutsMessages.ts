@@ -36,7 +36,7 @@ export const runHeaderSchema = v.object({
 	/** Tags around thinking and answer in the run's template; null if there are none. */
 	think: v.nullable(v.tuple([v.string(), v.string()])),
 	answer: v.nullable(v.tuple([v.string(), v.string()])),
-	/** Weight of each reward by name; rewards without an entry have no known weight. */
+	/** Weight of each reward by name; unknown for rewards without an entry. */
 	weights: v.array(v.tuple([v.string(), v.number()])),
 	/**
 	 * For another trainer's run: which trainer wrote it, and what its format does not record. Absent or null for our own
@@ -116,7 +116,7 @@ export const turnSchema = v.object({
 
 /** Data about a message with tool calls, in addition to the messages themselves. */
 export const madeTurnSchema = v.object({
-	/** Index of the message; null if the calls are not in a message. */
+	/** Message index; null if the calls are not in a message. */
 	message: nullableNumber,
 	reward: nullableNumber,
 	seconds: nullableNumber,

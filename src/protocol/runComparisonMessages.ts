@@ -40,9 +40,9 @@ export type HeldOut = v.InferOutput<typeof heldOutSchema>;
 export const comparedRunSchema = v.object({
 	folder: path,
 	name: text,
-	/** Display name of the trainer. */
+	/** Trainer display name. */
 	trainer: text,
-	/** Name of the format, which determines how metrics are explained. */
+	/** Format name, which determines how metrics are explained. */
 	format: text,
 	status: v.nullable(v.picklist(runStatuses)),
 	/** Why the run cannot be read at the moment. */
@@ -126,7 +126,7 @@ export type PromptCompletion = v.InferOutput<typeof promptCompletionSchema>;
 export const promptSideSchema = v.object({
 	/** Steps where the prompt was found, ascending. */
 	steps: v.array(v.number()),
-	/** The group on display; null if the run does not have the prompt. */
+	/** The displayed group; null if the run does not have the prompt. */
 	shown: v.nullable(
 		v.object({
 			step: v.number(),

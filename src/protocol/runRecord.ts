@@ -9,11 +9,11 @@ export const trainingEngines = ['embedded', 'pytorch', 'ray'] as const;
 export const engineNames = [...trainingEngines, 'foreign'] as const;
 export type EngineName = (typeof engineNames)[number];
 
-/** Trainer that wrote a run that did not come from our engines, and notes from the importer. */
+/** Trainer that wrote a run not produced by our engines, and notes from the importer. */
 export const foreignRunSchema = v.object({
-	/** Name of the format: `trl`, `verl`. */
+	/** Format name: `trl`, `verl`. */
 	format: v.string(),
-	/** Display name of the trainer: "TRL". */
+	/** Trainer display name: "TRL". */
 	title: v.string(),
 	/** Notes on data that the format does not record and on what was inferred instead, one sentence each. */
 	notes: v.array(v.string()),

@@ -12,7 +12,7 @@ const path = v.pipe(v.string(), v.minLength(1), v.maxLength(4096));
 const text = v.pipe(v.string(), v.maxLength(400));
 const scalar = v.union([v.number(), v.boolean(), text, v.null()]);
 
-/** A value of a recipe key. */
+/** The value of a recipe key. */
 export type RecipeScalar = v.InferOutput<typeof scalar>;
 
 export const runTableRowSchema = v.object({
@@ -23,7 +23,7 @@ export const runTableRowSchema = v.object({
 	/** Whether the run belongs to the workspace. */
 	own: v.boolean(),
 	status: v.picklist([...runStatuses, 'unreadable']),
-	/** Name of the trainer. */
+	/** Trainer name. */
 	engine: text,
 	step: v.nullable(v.number()),
 	/** Seconds since the epoch. */

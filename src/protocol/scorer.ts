@@ -24,7 +24,7 @@ export interface ScoredMessage {
 /** One row of a scored batch, as a reward function sees it. */
 export interface ScoreRow {
 	readonly prompt: string;
-	/** Text of the completion; if `messages` is set, rewards get the policy's last message instead. */
+	/** Completion text; if `messages` is set, rewards get the policy's last message instead. */
 	readonly completion: string;
 	readonly answer: unknown;
 	/** The dataset row, or the generated problem's public fields. */

@@ -87,7 +87,7 @@ export const searchEnvironmentSchema = v.object({
 	file: v.optional(text),
 	package: v.optional(text),
 	server: v.optional(text),
-	/** Arguments of a package or server. */
+	/** Arguments for a package or server. */
 	arguments: v.optional(v.record(v.string(), v.unknown())),
 	/** Maximum number of turns with calls, after which an episode ends. */
 	maxTurns: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(10_000)), 20),
@@ -141,7 +141,7 @@ export function keyNamesOf({ policy, guide, judge }: SearchSpec): string[] {
 	);
 }
 
-/** Removes API key names, so that a spec from someone else cannot choose which key is sent. */
+/** Removes API key names, so that a spec from someone else cannot choose the key to send. */
 export function withoutKeyNames(spec: SearchSpec): SearchSpec {
 	const scorer = (one: ScorerSpec | null): ScorerSpec | null =>
 		one?.use === 'judge' ? { ...one, policy: keyless(one.policy) } : one;

@@ -20,7 +20,7 @@ const empty = v.object({});
 const keys = v.optional(v.record(v.string(), v.string()), {});
 /** Environment for scorer processes: Python, sandbox, API keys for judges. */
 const environment = v.optional(v.record(v.string(), v.string()), {});
-/** Memory limit of the process of an environment that episodes are played in, in MB. */
+/** Memory limit, in MB, for the process of an environment in which episodes are played. */
 const memoryMb = v.exactOptional(v.pipe(v.number(), v.minValue(1)));
 const problem = v.object({
 	prompt: v.string(),
@@ -101,7 +101,7 @@ export const searchRequests = {
 			environment,
 		}),
 		result: v.object({
-			/** Name of the policy. */
+			/** Policy name. */
 			name: v.string(),
 			episodes: v.array(episodeSchema),
 		}),
@@ -122,12 +122,12 @@ export const searchRequests = {
 		result: v.object({ events: v.array(treeEventSchema), total: v.number() }),
 	},
 	treeText: { params: v.object({ path, tree: id, node: id }), result: v.object({ text: v.string() }) },
-	/** Returns the report of an agent's research from its log; reading does not require a trusted workspace. */
+	/** Returns an agent's research report from its log; reading does not require a trusted workspace. */
 	report: {
 		params: v.object({ log: path }),
 		result: v.object({ markdown: v.string(), reason: v.string(), answered: v.boolean() }),
 	},
-	/** Returns the models that a server lists; the model of the policy itself is ignored. */
+	/** Returns the models that a server lists; the policy's own model is ignored. */
 	models: { params: v.object({ policy: policySpecSchema, keys }), result: v.object({ models: v.array(v.string()) }) },
 	/** Probes a policy for its capabilities and a short sample of its output. */
 	probe: {

@@ -33,7 +33,7 @@ export const problemsSpecSchema = v.variant('from', [
 		benchmark: v.optional(v.picklist(benchmarkNames)),
 		limit: v.optional(count(1e9)),
 	}),
-	/** Problems from a task generator: those that every run of the task holds out, or others. */
+	/** Problems from a task generator: those that every run on the task holds out, or others. */
 	v.object({
 		from: v.literal('task'),
 		task: taskDatasetSchema,
@@ -58,10 +58,10 @@ export const problemsSpecSchema = v.variant('from', [
 ]);
 export type ProblemsSpec = v.InferOutput<typeof problemsSpecSchema>;
 
-/** Source of the problems of a comparison. */
+/** Source of a comparison's problems. */
 const comparedProblemsSchema = v.variant('from', [
 	...problemsSpecSchema.options,
-	/** Rows of the comparison's environment: of the dataset file that it names, or of its library. */
+	/** Rows for the comparison's environment, from the dataset file it names or from its library. */
 	v.object({ from: v.literal('environment'), limit: v.optional(count(1e6)) }),
 ]);
 export type ComparedProblemsSpec = v.InferOutput<typeof comparedProblemsSchema>;
@@ -91,8 +91,8 @@ export const comparisonSpecSchema = v.object({
 	policy: policySpecSchema,
 	problems: comparedProblemsSchema,
 	/**
-	 * Plays an episode in this environment for each problem, whose columns are the row. An episode is correct if it earns
-	 * the maximum reward.
+	 * Plays an episode in this environment for each problem, with the problem's columns as the row. An episode is
+	 * correct if it gets the maximum reward.
 	 */
 	environment: v.optional(searchEnvironmentSchema),
 	strategies: v.pipe(v.array(comparedStrategySchema), v.minLength(1), v.maxLength(32)),
@@ -172,7 +172,7 @@ export const comparisonResultSchema = v.object({
 	simulations: v.optional(v.number(), 0),
 	seconds: v.number(),
 	cost: v.optional(v.nullable(v.number()), null),
-	/** Set if the policy or a scorer failed. Such a result says nothing about the strategy, and the search is retried. */
+	/** Set if the policy or a scorer failed. Such a result does not count, and the search is retried. */
 	failed: v.optional(v.string()),
 	/** Present for the points `samples` and `bands`. */
 	samples: v.optional(v.array(sampleResultSchema)),
@@ -195,7 +195,7 @@ export const pointSummarySchema = v.object({
 	oracle: v.boolean(),
 	/** Whether the point is computed from the independent samples instead of from separate searches. */
 	shared: v.boolean(),
-	/** Numbers of problems that are counted, that failed, and that have no gold answer. */
+	/** Numbers of problems that count, that failed, and that have no gold answer. */
 	problems: whole,
 	failed: whole,
 	unjudged: whole,
@@ -256,8 +256,8 @@ export const comparisonSummarySchema = v.object({
 		v.object({
 			problems: whole,
 			/**
-			 * Range of the policy's success rate on the band's problems, estimated from samples that are used for nothing
-			 * else.
+			 * Range of the policy's success rate on the band's problems, estimated from samples that serve no other
+			 * purpose.
 			 */
 			low: v.number(),
 			high: v.number(),

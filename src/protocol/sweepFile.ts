@@ -18,7 +18,7 @@ export const sweepTrialSchema = v.object({
 	set: v.array(v.object({ path: v.pipe(v.array(text), v.minLength(1)), value: v.unknown() })),
 	seed: v.nullable(whole),
 	label: text,
-	/** Name of the run folder, which is next to the sweep folder; null before the run starts. */
+	/** Name of the run folder, a sibling of the sweep folder; null before the run starts. */
 	run: v.nullable(plainName),
 	/** Last rung that the run was trained for; -1 before the first one. */
 	rung: v.pipe(v.number(), v.integer(), v.minValue(-1)),
@@ -31,7 +31,7 @@ export type SweepTrial = v.InferOutput<typeof sweepTrialSchema>;
 /** Schema of sweep.json. */
 export const sweepRecordSchema = v.object({
 	format: v.literal(sweepFormat),
-	/** Name of the recipe file, which is next to the folder that contains the sweep, and the SHA-256 of its text. */
+	/** Name of the recipe file, a sibling of the folder that contains the sweep, and the SHA-256 of its text. */
 	recipe: plainName,
 	recipeHash: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
 	metric: text,

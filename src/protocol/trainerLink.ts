@@ -320,7 +320,7 @@ export const trainerLinkMethods = {
 		params: v.object({ ...instance, row: unknownRecord }),
 		result: v.object({
 			observation: v.optional(v.nullable(v.string())),
-			/** State that the rollout records; absent if it does not. */
+			/** State to record in the rollout; absent if none is recorded. */
 			state: v.optional(unknownRecord),
 			error: v.optional(episodeErrorSchema),
 		}),
@@ -333,9 +333,9 @@ export const trainerLinkMethods = {
 			failed: v.optional(v.boolean()),
 			message: v.optional(v.string()),
 			done: v.optional(v.nullable(v.boolean())),
-			/** What the call added to the reward of its turn; absent if nothing. */
+			/** What the call added to its turn's reward; absent if it added nothing. */
 			reward: v.optional(v.number()),
-			/** State that the rollout records; absent if it does not. */
+			/** State to record in the rollout; absent if none is recorded. */
 			state: v.optional(unknownRecord),
 			error: v.optional(episodeErrorSchema),
 		}),
@@ -344,7 +344,7 @@ export const trainerLinkMethods = {
 	'environment/reward': {
 		params: v.object({
 			...instance,
-			/** The completion. Environments of other libraries can score its text. */
+			/** The completion. Environments from other libraries can score its text. */
 			messages: v.optional(v.array(unknownRecord)),
 		}),
 		result: v.object({ value: v.optional(v.nullable(v.number())), error: v.optional(episodeErrorSchema) }),

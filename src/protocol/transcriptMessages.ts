@@ -5,8 +5,8 @@ import { rolloutSplits } from './rolloutSplit.ts';
  * Messages between a transcript panel and its webview, in the envelope of webviewMessages.ts. The panel only sends the
  * text, in chunks that the webview requests; the webview parses and checks it, so that the extension host never spends
  * time on it. For a long chat log with one message per line, the webview requests only the lines that it shows, and a
- * thread of the panel checks all lines. `ready` is always answered with a complete `snapshot`, and so is every change
- * to the text.
+ * worker thread of the panel checks all lines. `ready` is always answered with a complete `snapshot`, and so is every
+ * change to the text.
  */
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -42,7 +42,7 @@ const usageTotals = v.object({
 	answers: count,
 });
 
-/** Finding of a check; `at` are its messages, the main one first. */
+/** A check's finding; `at` lists the affected messages, the main one first. */
 const shownFinding = v.object({
 	severity: v.picklist(['error', 'warning', 'info']),
 	title: text,
@@ -78,7 +78,7 @@ const answerReferences = v.object({
 	dangling: v.array(v.number()),
 });
 
-/** Inspection of a long chat log by a thread of the panel. Lists contain only the items that the page shows. */
+/** Inspection of a long chat log by the panel's worker thread. Lists contain only the items that the page shows. */
 export const longInspectionSchema = v.object({
 	/** Number of nonblank lines that were read. Excludes an incomplete last line. */
 	lines: count,
@@ -88,7 +88,7 @@ export const longInspectionSchema = v.object({
 	 */
 	lineOf: v.nullable(v.instance(Int32Array)),
 	calls: count,
-	/** Links from calls to results, in order of calls: message, index of the call in it, and message of the result. */
+	/** Links from calls to results, in order of calls: message, index of its call, and message with the result. */
 	links: v.instance(Int32Array),
 	totals: usageTotals,
 	/** Context at the first model calls, and number of model calls that report tokens. */
@@ -137,7 +137,7 @@ export type TranscriptEvent = v.InferOutput<typeof transcriptEventSchema>;
 
 export const transcriptCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('ready') }),
-	/** Reads the file again. */
+	/** Rereads the file. */
 	v.object({ type: v.literal('again') }),
 	/** Opens the file in a text editor at a line and a column (1-based), or the rollout in the rollouts panel. */
 	v.object({
@@ -145,7 +145,7 @@ export const transcriptCommandSchema = v.variant('type', [
 		line: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(1))),
 		column: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	}),
-	/** Shows another conversation of the file: the one at an index, or the one that the user picks if it is null. */
+	/** Shows another conversation from the file: the one at `index`, or one that the user picks if `index` is null. */
 	v.object({ type: v.literal('chooseSample'), index: v.nullable(count) }),
 	/** Opens another file. */
 	v.object({ type: v.literal('openOther') }),

@@ -232,7 +232,7 @@ export const treeEventSchema = v.variant('t', [
 	v.looseObject({
 		t: v.literal('resume'),
 		at,
-		/** Budget from here on, not counting earlier usage. */
+		/** Budget from here onward, not counting earlier usage. */
 		budget: v.optional(searchBudgetSchema, {}),
 		/**
 		 * `more`: the strategy continues. `branch`: it continues below `node` only. `edit`, `force`: the same as `branch`,

@@ -73,7 +73,7 @@ export type TreeViewEvent = v.InferOutput<typeof treeViewEventSchema>;
 /** View -> extension. */
 export const treeViewCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('ready') }),
-	/** Reads the log again after a failure. */
+	/** Rereads the log after a failure. */
 	v.object({ type: v.literal('again') }),
 	v.object({ type: v.literal('choose'), tree: v.number() }),
 	v.object({ type: v.literal('wantText'), side: v.picklist(['main', 'other']), id }),

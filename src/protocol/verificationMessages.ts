@@ -38,7 +38,7 @@ export const comparisonAnswersSchema = v.object({
 export type ComparisonAnswers = v.InferOutput<typeof comparisonAnswersSchema>;
 
 /**
- * Identifies what a panel shows, with enough information to find the results after a reload or to compute them again.
+ * Identifies what a panel shows, with enough information to find the results after a reload or to recompute them.
  */
 export const resultPlaceSchema = v.variant('view', [
 	v.object({ view: v.literal('verification'), ...reward }),
@@ -231,7 +231,7 @@ const evidence = v.object({ result: count, finding: count, index: count });
 
 /** Requests that the panel answers. Requests about a result that has been replaced fail with `mismatch`. */
 export const resultRequests = {
-	/** Returns rows starting at an index, without their full text; as many as fit into one message. */
+	/** Returns rows starting at an index, without their full text; as many as fit in one message. */
 	loadRows: {
 		params: v.object({ result: count, from: count }),
 		result: v.object({ rows: v.union([v.array(rowSummarySchema), v.array(comparedSummarySchema)]) }),

@@ -29,7 +29,7 @@ export type WebviewResponse =
 			readonly error: ReturnType<Failure['toJSON']>;
 	  };
 
-/** Whether the page is visible. A hidden tab keeps its page, which then renders nothing. */
+/** Whether the page is visible. A hidden tab keeps its page, but the page renders nothing. */
 export const webviewShownSchema = v.object({ kind: v.literal('shown'), shown: v.boolean() });
 export type WebviewShown = v.InferOutput<typeof webviewShownSchema>;
 
@@ -42,7 +42,7 @@ export type WebviewStateChange = v.InferOutput<typeof webviewStateSchema>;
 export const webviewReplacedSchema = v.object({ kind: v.literal('replaced') });
 export type WebviewReplaced = v.InferOutput<typeof webviewReplacedSchema>;
 
-/** Messages of an app to its panel. */
+/** Messages from an app to its panel. */
 export const fromWebviewSchema = v.variant('kind', [webviewRequestSchema, webviewEventSchema]);
 /** Messages that a panel receives. */
 export const panelMessageSchema = v.variant('kind', [fromWebviewSchema, webviewReplacedSchema]);

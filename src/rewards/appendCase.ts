@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { Failure } from '../base/failure.ts';
 
-/** A case that was appended to a file. */
+/** A case appended to a file. */
 export interface AddedCase {
 	/** 1-based line number in the file. */
 	readonly line: number;

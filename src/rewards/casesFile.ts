@@ -7,7 +7,7 @@ export interface CasesFile extends ParsedCases {
 }
 
 /**
- * Returns the path of the labeled cases, next to the reward: "rewards/brevity.reward.py" ->
+ * Returns the path to the labeled cases, next to the reward: "rewards/brevity.reward.py" ->
  * "rewards/brevity.cases.jsonl".
  */
 export function casesPath(rewardFile: string): string {

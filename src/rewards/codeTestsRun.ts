@@ -99,7 +99,7 @@ async function givenFiles({ runner }: Language, given: string | null): Promise<R
 	return { 'given.py': given, ...(await harnessFiles([runner, 'given_names.py'])) };
 }
 
-/** Returns how many rows can run concurrently while staying well below the limits of the scoring process. */
+/** Returns how many rows can run concurrently while staying well below the scoring process's limits. */
 export function codeTestsAtOnce(memoryMb: number, processors: number): number {
 	return Math.max(1, Math.min(3, processors, Math.floor(1500 / (memoryMb + 100))));
 }

@@ -10,7 +10,7 @@ import type { RewardRunner, RewardSource } from './rewardRunner.ts';
 export interface CompareFilesRequest extends Omit<CompareRequest, 'before' | 'after'> {
 	/** Opens a reward. See `RewardHosts.open`. */
 	readonly open: (source: RewardSource) => RewardRunner;
-	/** Absolute path of the reward file. */
+	/** Absolute path to the reward file. */
 	readonly file: string;
 	/** Either a committed version of the file, used as the "before" side, or another file, used as the "after" side. */
 	readonly against: { readonly revision: string } | { readonly file: string };

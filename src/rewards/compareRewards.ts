@@ -16,7 +16,7 @@ import type { RewardRunner } from './rewardRunner.ts';
 export type ComparedSide =
 	/** A reward that rescores the rollouts. Examples of `label`: "HEAD", "working copy", "rewards/a.reward.py". */
 	| { readonly label: string; readonly runner: RewardRunner; readonly reward: string }
-	/** The recorded values of the run's rewards under these weights; a reward that is not named has its recipe's weight. */
+	/** The recorded values of the run's rewards under these weights; unlisted rewards keep their recipe weights. */
 	| { readonly weights: Readonly<Record<string, number>> };
 
 export interface CompareRequest {

@@ -14,7 +14,7 @@ export interface RunnerSource {
 
 export interface ScorerOptions {
 	readonly recipe: Pick<ResolvedRecipe, 'rewards' | 'template' | 'dataset' | 'scoring'>;
-	/** Returns the absolute path of the file in a recipe entry. */
+	/** Returns the absolute path to the file in a recipe entry. */
 	locate(file: string): string;
 	/** Base folder for relative paths in built-in rewards. */
 	readonly folder: string;

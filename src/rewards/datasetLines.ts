@@ -5,7 +5,7 @@ import { Failure } from '../base/failure.ts';
 import { Random } from '../base/random.ts';
 import { readAt } from '../files/readAt.ts';
 
-/** A line of a dataset file. */
+/** A line in a dataset file. */
 export interface DatasetLine {
 	readonly text: string;
 	/** 1-based line number, or null if the file is too large to count lines. */

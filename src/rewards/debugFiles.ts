@@ -8,11 +8,11 @@ import { decodeOrThrow, type Schema } from '../protocol/decode.ts';
 /** Output of a host program in debugger mode: its reply, or the reason why the user's file could not be loaded. */
 export type DebugResult<T> = { readonly reply: T } | { readonly failure: { readonly message: string } };
 
-/** The files of one request to a host program in debugger mode: `PROGRAM MODE REQUEST REPLY`. */
+/** Files for one request to a host program in debugger mode: `PROGRAM MODE REQUEST REPLY`. */
 export class DebugFiles<T> {
 	readonly #folder: string;
 	readonly #reply: Schema<T>;
-	/** Name of the result, for errors. */
+	/** Result name, for error messages. */
 	readonly #what: string;
 	/** Arguments for the host program. */
 	readonly args: readonly string[];

@@ -7,7 +7,7 @@ import { DebugFiles, type DebugResult } from './debugFiles.ts';
 
 /** A row on which to debug a reward. */
 export interface DebugRequest {
-	/** Absolute path of the reward file. */
+	/** Absolute path to the reward file. */
 	readonly file: string;
 	readonly reward: string;
 	readonly context: RewardContext;

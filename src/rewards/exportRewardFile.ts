@@ -9,7 +9,7 @@ import { readNamed } from '../files/safeFile.ts';
 import { readRewardFacts } from './readRewardFacts.ts';
 
 export interface ExportFileRequest extends Partial<AdapterOptions> {
-	/** Absolute path of the reward file. */
+	/** Absolute path to the reward file. */
 	readonly file: string;
 	readonly target: ExportTarget;
 	/** Names of the rewards to export. Exports all of them if empty or omitted. */

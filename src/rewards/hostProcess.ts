@@ -51,7 +51,7 @@ const silent = { error: () => {}, warn: () => {}, info: () => {}, log: () => {} 
 
 /**
  * Starts the program in a new session together with a watcher: a shell that waits for end-of-file on descriptor 5,
- * whose write end is open only in the parent, and then kills the session. Therefore nothing outlives the parent, no
+ * whose write end is open only in the parent, and then kills the session. As a result, nothing outlives the parent, no
  * matter how it exits or how busy the host is. The host's two output streams are merged, preserving their order.
  */
 const underWatch = 'ulimit -c 0; ( (read _ <&5; kill -9 -$$) 3<&- 4>&- >/dev/null 2>&1 & ); exec "$@" 5<&- 2>&1';

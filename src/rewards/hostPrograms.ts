@@ -20,7 +20,7 @@ export class HostPrograms {
 		this.#folder = folder;
 	}
 
-	/** Returns the path of a program after making sure that it exists. Fails with `missing` or `denied`. */
+	/** Returns the path to a program after making sure that it exists. Fails with `missing` or `denied`. */
 	async path(language: HostLanguage): Promise<string> {
 		// When run from source, the Node host imports adjacent files, so it cannot be moved. It is also never updated while
 		// running.

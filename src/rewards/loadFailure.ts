@@ -4,7 +4,7 @@ import type { LoadFailureData } from '../protocol/rewardHost.ts';
 
 /** A reward file that cannot be loaded, with the location of the error if known. */
 export class LoadFailure extends Failure {
-	/** Absolute path of the reward file or of a file that it imports. */
+	/** Absolute path to the reward file or to a file that it imports. */
 	readonly file: string;
 	/** 1-based line number. */
 	readonly line?: number;

@@ -4,7 +4,7 @@ import type { ScoreRow } from '../protocol/scorer.ts';
 /** Arguments that every reward receives, regardless of the dataset's columns. */
 const given = new Set(['prompts', 'completions', 'answer', 'trainer_state', 'log_extra', 'log_metric']);
 
-/** Returns the columns of the rows that a Python reward can request. TRL does not pass on `prompt` and `completion`. */
+/** Returns the row columns that a Python reward can request. TRL does not pass on `prompt` and `completion`. */
 export function columnsOf(rows: readonly ScoreRow[]): string[] {
 	const columns = new Set<string>();
 	for (const row of rows) for (const name of Object.keys(row.row)) columns.add(name);

@@ -10,7 +10,7 @@ const limitMs = 20_000;
 
 /**
  * Returns facts about a Python reward file, based on its source. Python parses the file but does not execute it.
- * @param folder folder of the host programs: `rewardHostFolder()`, the extension's dist
+ * @param folder host program folder: `rewardHostFolder()`, the extension's dist
  * @throws `unavailable` if Python is not available, `invalid` if the file cannot be parsed
  */
 export async function readRewardFacts(

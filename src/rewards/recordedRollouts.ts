@@ -118,8 +118,7 @@ async function readStep(
 		await handle.close();
 	}
 	const remarks: string[] = [];
-	if (left > 0)
-		remarks.push(`Step ${step}: skipped ${formatCounted(left, 'line')} that are too long or are not rollouts.`);
+	if (left > 0) remarks.push(`Step ${step}: skipped ${formatCounted(left, 'line')} (too long, or not a rollout).`);
 	return cut ? withoutTornGroup(step, lines, remarks) : { lines, remarks };
 }
 
@@ -150,7 +149,7 @@ async function readForeignStep(
 	} finally {
 		await opened.close();
 	}
-	const remarks = left === 0 ? [] : [`Step ${step}: skipped ${formatCounted(left, 'record')} that are not rollouts.`];
+	const remarks = left === 0 ? [] : [`Step ${step}: skipped ${formatCounted(left, 'record')} (not a rollout).`];
 	return lines.length > limits.batchRows ? withoutTornGroup(step, lines, remarks) : { lines, remarks };
 }
 

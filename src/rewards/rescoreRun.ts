@@ -176,7 +176,7 @@ export async function rescoreRun(run: string, options: RescoreOptions): Promise<
 					: []),
 				...[...played].map(
 					(name) =>
-						`"${name}" is the environment's reward. Its recorded values are used, because episodes are not repeated.`,
+						`"${name}" is the environment's reward. Its recorded values are used, because episodes are not rerun.`,
 				),
 			],
 		};

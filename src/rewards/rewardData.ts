@@ -16,15 +16,15 @@ import type { RewardContext } from '../protocol/rewardHost.ts';
 import { findRewardRecipes, type RewardRecipe, readRewardRecipe, recipeNames } from './rewardRecipe.ts';
 
 export interface RewardDataRequest {
-	/** Absolute path of the reward file. */
+	/** Absolute path to the reward file. */
 	readonly file: string;
-	/** Text of the reward file, if an editor has a newer version than the disk. */
+	/** Text of the reward file, if an editor has a newer version than the one on disk. */
 	readonly text?: string;
 	/** Folders that are searched for recipes: the workspace folders. */
 	readonly folders: readonly string[];
-	/** Absolute path of a JSONL file selected by the user. Takes precedence over the comment and the recipe. */
+	/** Absolute path to a JSONL file selected by the user. Takes precedence over the comment and the recipe. */
 	readonly dataset?: string;
-	/** Absolute path of a recipe selected by the user. */
+	/** Absolute path to a recipe selected by the user. */
 	readonly recipe?: string;
 }
 

@@ -17,7 +17,7 @@ export const defaultLimits: RewardLimits = {
 };
 
 export interface RewardHostsOptions {
-	/** Folder of the host programs: `rewardHostFolder()`, or the extension's dist folder. */
+	/** Host program folder: `rewardHostFolder()`, or the extension's dist folder. */
 	readonly folder: string;
 	/** Default limits for every runner. */
 	readonly limits?: Partial<RewardLimits>;
@@ -30,7 +30,7 @@ export interface RewardHostsOptions {
 	readonly reloadOnChange?: boolean;
 	/** Whether to load files so that line coverage is available at any time without reloading. Used by editors. */
 	readonly coverage?: boolean;
-	/** Environment of the hosts. Default: that of this process. Only built-in rewards receive the API keys in it. */
+	/** Environment variables for the hosts. Default: this process's own. Only built-in rewards receive its API keys. */
 	readonly environment?: NodeJS.ProcessEnv;
 }
 
@@ -171,7 +171,7 @@ export class RewardHosts extends Disposable {
 		return [...this.#runners, ...this.#leases].some((one) => one.language === language);
 	}
 
-	/** Ends the spare host for a language that has lost its last user. */
+	/** Ends the spare host for a language that is no longer in use. */
 	#unused(language: HostLanguage): void {
 		if (this.#used(language)) return;
 		const spare = this.#spares.get(language);

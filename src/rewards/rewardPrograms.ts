@@ -7,9 +7,9 @@ import type { RewardPrograms } from './rewardRunner.ts';
 const execute = promisify(execFile);
 
 export interface ProgramChoice {
-	/** Path of Node set by the user. Default: this process's executable, with Electron running as Node. */
+	/** Path to Node set by the user. Default: this process's executable, with Electron running as Node. */
 	readonly node?: string | null;
-	/** Path of Python from the Python extension or a setting. Default: python3, or py or python on Windows. */
+	/** Path to Python from the Python extension or a setting. Default: python3, or py or python on Windows. */
 	readonly python?: string | null;
 }
 

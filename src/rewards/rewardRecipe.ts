@@ -8,7 +8,7 @@ import { readRecipeFile } from '../runs/recipeFile.ts';
 import { machineOf } from '../runs/recipeMachine.ts';
 
 export interface RewardRecipe {
-	/** Absolute path of the recipe. */
+	/** Absolute path to the recipe. */
 	readonly path: string;
 	readonly recipe: ResolvedRecipe;
 	/** Whether the recipe uses the reward file. Otherwise it is merely nearby. */
@@ -74,7 +74,7 @@ export async function recipeNames(recipe: ResolvedRecipe, file: string): Promise
 	return false;
 }
 
-/** Returns the number of steps between two folders in the folder tree. */
+/** Returns the distance between two folders in the folder tree. */
 function distance(from: string, to: string): number {
 	const path = relative(from, to);
 	return path === '' ? 0 : path.split(sep).length;

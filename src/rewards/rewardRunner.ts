@@ -3,7 +3,7 @@ import type { ScoreResult, ScoreRow } from '../protocol/scorer.ts';
 
 /** Programs that run user code. */
 export interface RewardPrograms {
-	/** Path of Node 22.18 or newer, or of an Electron that runs as Node. */
+	/** Path to Node 22.18 or newer, or to an Electron that runs as Node. */
 	readonly node: string;
 	/** Environment variables that the Node program needs (ELECTRON_RUN_AS_NODE). Added to the host's environment. */
 	readonly nodeEnvironment: Readonly<Record<string, string>>;
@@ -45,9 +45,9 @@ export type RewardSource =
 	| { readonly builtIns: readonly { readonly use: string; readonly name: string }[]; readonly context: RewardContext };
 
 /**
- * Runs the rewards of one source in a separate, supervised process: limits time, memory and processes, captures output,
- * replaces a process that crashes or hangs, and retries a failed batch row by row (see `ScoreResult.isolated`). Every
- * promise settles, no matter what user code does.
+ * Runs the rewards from one source in a separate, supervised process: limits time, memory and processes, captures
+ * output, replaces a process that crashes or hangs, and retries a failed batch row by row (see `ScoreResult.isolated`).
+ * Every promise settles, no matter what user code does.
  */
 export interface RewardRunner {
 	readonly source: RewardSource;

@@ -58,7 +58,7 @@ interface Others {
 
 const nothing = (...remarks: string[]): Others => ({ values: new Map(), remarks });
 
-/** Returns one entry per file, which changes whenever the file is written. */
+/** Returns one stamp per file, which changes whenever the file is written. */
 async function stampsOf(files: readonly string[]): Promise<string> {
 	const stamps = await Promise.all(
 		files.map(async (file) => {
@@ -243,13 +243,11 @@ export class RewardVerifier {
 function recordedName({ data, rollouts }: VerificationPlan, reward: string): string {
 	const stem = basename(data.file).replace(/(?:\.reward)?\.[^.]+$/, '');
 	const builtIns = rollouts?.recipe?.rewards.filter((entry) => 'use' in entry).map(({ name }) => name) ?? [];
-	// Same name as `rewardColumns` uses if the plain name is taken.
+	// The name that `rewardColumns` uses if the plain name is taken.
 	return builtIns.includes(reward) ? `${stem}.${reward}` : reward;
 }
 
-/**
- * Adds the values of the file's other rewards on the rows that all of them share, which are the first `shared` rows.
- */
+/** Adds the values of the file's other rewards on the rows that they all share: the first `shared` rows. */
 function withSiblings(verifications: readonly Verification[], shared: number): Verification[] {
 	if (verifications.length < 2) return [...verifications];
 	return verifications.map((verification) => {

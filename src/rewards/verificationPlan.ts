@@ -23,7 +23,7 @@ export type WhatToVerify =
 	| { readonly kind: 'data'; readonly dataset?: boolean; readonly cases?: boolean | string }
 	/** The last generation batches of a run; null selects the newest run that used the file, or else the newest run. */
 	| { readonly kind: 'rollouts'; readonly run: string | null }
-	/** A text, scored as a completion of problem `row` (from 0) in the sample for the same number of rows. */
+	/** Text, scored as a completion for problem `row` (0-based) in the sample for the same number of rows. */
 	| { readonly kind: 'selection'; readonly text: string; readonly row?: number };
 
 export interface PlanRequest extends RewardDataRequest {

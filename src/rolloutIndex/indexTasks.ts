@@ -59,7 +59,7 @@ export type IndexTask =
 			readonly limit: number;
 			/** `group index` of each rollout to search; null for all. */
 			readonly only: ReadonlySet<string> | null;
-			/** 1-based number of the rollout in the step after which to continue an interrupted search. */
+			/** 1-based number, within the step, of the rollout after which to continue an interrupted search. */
 			readonly after: number;
 			readonly skip: readonly number[];
 	  };

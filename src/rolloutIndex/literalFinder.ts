@@ -45,11 +45,11 @@ function hasLetters(needle: Uint8Array): boolean {
 
 /** Length up to which Buffer.indexOf looks for the first byte with memchr, which is fast if that byte is rare. */
 const shortNeedle = 7;
-/** Minimum length of the part that is searched for, so that most of its occurrences are those of the whole. */
+/** Minimum length of the part to search for, so that most of its occurrences belong to the whole needle. */
 const shortestPart = 3;
-/** Number of other occurrences of the part in a window after which the whole is searched for. */
+/** Number of false matches of the part in a window after which to search for the whole needle. */
 const maxMisses = 1000;
-/** Bytes by descending frequency in reasoning, roughly; others are rarer. */
+/** Bytes in roughly descending order of frequency in reasoning text; all others are rarer. */
 const frequent = Buffer.from(' etaoinsrhldc\\01um2f3pgwyb45.,v-k"6789xjqz');
 
 /** Exact search, which starts with a part of the needle whose first byte is rare. */

@@ -22,7 +22,7 @@ export interface OpenIndexOptions {
 	readonly threads: number;
 }
 
-/** Maximum number of windows that can open the same workspace simultaneously with an index file each. */
+/** Maximum number of windows with the same workspace open that can each have an index file. */
 const maxFiles = 4;
 const spillMb = 4096;
 

@@ -21,7 +21,7 @@ export async function canContain(
 	signal: AbortSignalLike,
 ): Promise<boolean> {
 	const finder = new LiteralFinder(literals);
-	// Windows overlap, so a literal or an escape that is split by one window is found whole in the next.
+	// Windows overlap, so a literal or an escape that is split at the end of one window is whole in the next.
 	const overlap = Math.max(escapeLength, ...literals.map(({ bytes }) => bytes.length)) - 1;
 	const window = takeBuffer(scratchBytes);
 	try {

@@ -234,7 +234,7 @@ const insertedWords = ['part', 'null'];
  * JSON writers encode identically: printable ASCII without quotes, backslashes and slashes, and without `<`, `>`, `&`,
  * `'`, which some writers escape. If there is no such run of at least three characters, the text is searched for as
  * UTF-8 and as \u escapes, with hex digits in both cases.
- * @param stored how the strings are stored: as such, or in messages, whose calls have arguments in JSON
+ * @param stored how the strings are stored: as plain strings, or in messages whose calls have JSON arguments
  */
 export function literalBytes(
 	texts: readonly string[] | null,

@@ -100,7 +100,7 @@ export class RolloutIndex extends IndexQueries {
 		await closeIndex(this.opened);
 	}
 
-	/** Sets the existing runs; runs that are gone are removed from the index. Indexing starts automatically. */
+	/** Sets the existing runs; runs that no longer exist are removed from the index. Indexing starts automatically. */
 	async setRuns(folders: readonly string[]): Promise<void> {
 		const wanted = new Set(folders);
 		for (const run of [...this.#runs.values()]) {
@@ -153,7 +153,7 @@ export class RolloutIndex extends IndexQueries {
 		};
 	}
 
-	/** Searches completions; an index is only needed if the filter selects by more than runs, splits and steps. */
+	/** Searches completions; an index is needed only if the filter selects by more than runs, splits and steps. */
 	async search(
 		params: IndexParams<'search'>,
 		notify: (news: IndexNews<'hits'>) => void,

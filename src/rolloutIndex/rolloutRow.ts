@@ -56,7 +56,7 @@ export interface RowBatch {
 	readonly componentCounts: Uint8Array;
 	readonly componentNames: Int32Array;
 	readonly componentValues: Float64Array;
-	/** Turns by row, for the rows that have some. */
+	/** Turns by row, for rows that have any. */
 	readonly turns: ReadonlyMap<number, readonly IndexedTurn[]>;
 }
 
@@ -86,7 +86,7 @@ export class RowBatchBuilder {
 		return this.#stages.length;
 	}
 
-	/** Whether the batch should be sent before more is added. */
+	/** Whether the batch should be sent before more rows are added. */
 	get full(): boolean {
 		return this.rows >= rowsPerBatch || this.#calls >= callsPerBatch;
 	}

@@ -39,7 +39,9 @@ export async function listParts(content: RunContent, signal?: AbortSignalLike): 
 	return parts;
 }
 
-/** Parts to search: like {@link listParts}, but without opening each step of another format for a stamp. */
+/**
+ * Parts to search: like {@link listParts}, but without opening each step of another trainer's run to compute a stamp.
+ */
 export async function searchedParts(
 	content: RunContent,
 	signal?: AbortSignalLike,

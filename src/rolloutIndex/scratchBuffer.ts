@@ -1,13 +1,13 @@
 /**
- * A buffer for reading files that a thread reuses. A new one per file would stay in memory until garbage collection,
- * which takes little account of memory outside the heap.
+ * A buffer that a thread reuses for reading files. A new one for each file would stay in memory until garbage
+ * collection, which takes little account of memory outside the heap.
  */
 let free: Buffer | null = null;
 
 /** Size of the buffer that is kept, in bytes. */
 export const scratchBytes = 2 << 20;
 
-/** Returns a buffer of the given size, with any content. */
+/** Returns a buffer of the given size, with undefined contents. */
 export function takeBuffer(bytes: number): Buffer {
 	const kept = free;
 	if (kept === null || kept.length !== bytes) return Buffer.allocUnsafe(bytes);

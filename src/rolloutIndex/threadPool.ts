@@ -47,8 +47,7 @@ export class ThreadPool extends Disposable {
 	readonly #waiting: Job[] = [];
 
 	/**
-	 * @param idleMs time after which a thread without tasks ends, because its heap stays as large as its largest task made
-	 * it
+	 * @param idleMs time after which an idle thread exits, because its heap stays as large as its largest task required
 	 */
 	constructor(max = 4, idleMs = 15_000) {
 		super();
@@ -78,7 +77,7 @@ export class ThreadPool extends Disposable {
 			const urgent = task.kind === 'searchLines' || task.kind === 'searchStep';
 			const queue = urgent ? this.#urgent : this.#waiting;
 			const job: Job = { task, listener, signal, resolve, reject };
-			// Every queued task listens; Node 20 prints a warning from the eleventh listener on.
+			// Every queued task listens; Node 20 prints a warning if there are more than ten listeners.
 			if (signal !== undefined) setMaxListeners(0, signal);
 			signal?.addEventListener(
 				'abort',
@@ -217,7 +216,7 @@ class Thread {
 		});
 	}
 
-	/** Ends the thread unless it gets a task within some time. */
+	/** Ends the thread unless it gets a task within the given time. */
 	rest(milliseconds: number, onEnd: () => void): void {
 		this.#resting = setTimeout(() => {
 			onEnd();

@@ -8,7 +8,7 @@ const maxCalls = 200;
 /** Maximum length of indexed names and arguments. */
 const longestName = 200;
 export const longestArguments = 500;
-/** Maximum length of an indexed state, which is that of the states that runs record. */
+/** Maximum length of an indexed state, the same as for states recorded in runs. */
 export const longestState = 1100;
 
 export interface IndexedCall {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { type Message, SocketMessageWriter } from 'vscode-jsonrpc/node';
 
-/** Writes messages, and ends the connection after the message that is declared to be the last. */
+/** Writes messages, and ends the connection after the one marked as the last. */
 export class LastMessageWriter extends SocketMessageWriter {
 	readonly #socket: Socket;
 	#last = false;

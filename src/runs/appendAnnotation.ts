@@ -6,7 +6,7 @@ import { ensureFolder } from '../files/atomicFile.ts';
 import { formatLine } from '../files/jsonLines.ts';
 
 /**
- * Appends lines to a file in an annotation folder, which does not have to exist. The lines are appended in a single
+ * Appends lines to a file in an annotation folder, creating the folder if needed. The lines are appended in a single
  * write, so several windows and processes can write simultaneously without losing data. Fails with `denied`, `full` or
  * `invalid` (a link).
  */

@@ -114,7 +114,7 @@ export async function listCheckpoints(run: string): Promise<CheckpointInfo[]> {
 }
 
 /**
- * Returns a text that changes when a run's newest checkpoint becomes complete, or when one is deleted. Reads less than
+ * Returns a string that changes when a run completes a new checkpoint or one is deleted. Reads less than
  * {@link listCheckpoints}.
  */
 export async function checkpointsStamp(run: string): Promise<string> {

@@ -118,7 +118,10 @@ async function freeLock(path: string, what: string, patienceMs = 0): Promise<Fil
 /** A group's folder contains one lock for each slot. */
 const groupPrefix = 'group-';
 
-/** Returns the groups that use the device, each with one of its members; removes the folders of others. */
+/**
+ * Returns the groups that use the device, each with one of its members; removes the folders of groups that no longer
+ * use it.
+ */
 async function usedGroups(folder: string): Promise<{ readonly id: string; readonly member: ProcessIdentity }[]> {
 	const used: { id: string; member: ProcessIdentity }[] = [];
 	for (const name of await readdir(folder)) {

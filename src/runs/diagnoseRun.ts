@@ -15,9 +15,9 @@ export interface DiagnoseOptions {
 	readonly signal?: AbortSignalLike;
 	/** Number of steps whose rollouts are checked; default 200. */
 	readonly steps?: number;
-	/** Facts from earlier diagnoses, and where this one leaves its own. Without it, all rollouts are read. */
+	/** Facts from earlier diagnoses, to which this one adds its own. Without a cache, all rollouts are read. */
 	readonly cache?: StepFactsCache;
-	/** Receives the number of steps whose rollouts were checked, and how many there are. */
+	/** Receives the number of steps whose rollouts were checked, and the total. */
 	readonly onProgress?: (done: number, total: number) => void;
 }
 

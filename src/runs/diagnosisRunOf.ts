@@ -7,7 +7,7 @@ import { ownFormat } from './annotationFolder.ts';
 import { readResolvedRecipe } from './runReader.ts';
 
 const pair = v.nullable(v.tuple([v.string(), v.string()]));
-/** Parts of a frozen recipe that rules need; any of them can be missing. */
+/** The parts of a frozen recipe that the rules need; any of them can be missing. */
 const recipeSchema = v.object({
 	stages: v.pipe(v.array(v.looseObject({ type: v.string() })), v.maxLength(1000)),
 	dataset: v.optional(v.record(v.string(), v.unknown())),
@@ -21,7 +21,7 @@ export interface DiagnosedRun {
 	readonly tags: TraceTags | null;
 }
 
-/** Collects the information about a run that rules need in addition to its metrics. */
+/** Collects the information about a run that the rules need in addition to its metrics. */
 export async function diagnosisRunOf(
 	folder: string,
 	format: string,

@@ -7,7 +7,7 @@ export const engineTitles: Readonly<Record<Exclude<EngineName, 'foreign'>, strin
 	ray: 'Ray',
 };
 
-/** Packages that affect numerical results most, in display order. Others are not shown. */
+/** Packages that most affect numerical results, in display order. Others are not shown. */
 const shownNames = ['trl', 'torch', 'transformers', 'cuda', 'rocm'];
 
 /**
@@ -18,7 +18,7 @@ export interface EngineFacts {
 	readonly title: string;
 	/** Package names and versions. */
 	readonly versions: readonly (readonly [name: string, version: string])[];
-	/** Job of the ray engine. */
+	/** The ray engine's job. */
 	readonly job: EngineJob | null;
 }
 

@@ -39,7 +39,7 @@ export async function* evaluatedQuestions(path: string, count: number): AsyncGen
 	}
 }
 
-/** Returns all finished questions by number. */
+/** Returns all finished questions, keyed by number. */
 export async function readQuestions(path: string, count: number): Promise<Map<number, EvaluatedQuestion>> {
 	const questions = new Map<number, EvaluatedQuestion>();
 	for await (const question of evaluatedQuestions(path, count)) questions.set(question.problem, question);

@@ -56,8 +56,8 @@ export function exportFeedback(
 }
 
 /**
- * For another trainer's run, returns the line with the messages from which a chat template built the prompt, or the
- * reason it is skipped.
+ * For another trainer's run, returns the line with the chat messages behind its formatted prompt, or the reason it is
+ * skipped.
  */
 function chatLine(line: ReturnType<typeof preferenceLine>, format: string) {
 	const { prompt, chosen, rejected } = line;

@@ -214,8 +214,8 @@ class Export {
 	}
 
 	/**
-	 * For another trainer's run, replaces the prompt text with the messages from which a template built it. Cases keep
-	 * the input that rewards received.
+	 * For another trainer's run, replaces the formatted prompt with the chat messages behind it. Cases keep the input
+	 * that rewards received.
 	 */
 	#asRead(line: RolloutLine): RolloutLine | string {
 		if (this.#run.format === ownFormat || this.#request.as === 'cases') return line;

@@ -28,7 +28,7 @@ export class FaultList {
 		return fault;
 	}
 
-	/** Clears the faults of a file that is read again from the start, or is gone. */
+	/** Clears the faults of a file that is being reread from the start or no longer exists. */
 	forget(file: string): void {
 		for (const [key, fault] of this.#kept) if (fault.file === file) this.#kept.delete(key);
 		this.#apart -= this.#beyond.get(file)?.met.size ?? 0;

@@ -5,8 +5,8 @@ import { streamRollouts } from './runReader.ts';
 
 /**
  * Counts the rated completions that are missing from the run's rollouts at the rated steps. Missing completions mean
- * that the feedback belongs to another run or that the run has since been retrained. Steps whose rollouts are gone are
- * ignored.
+ * that the feedback belongs to another run or that the run has since been retrained. Steps whose rollouts no longer
+ * exist are ignored.
  * @param run folder of one of our own runs
  */
 export async function foreignFeedback(run: string, feedback: readonly Feedback[]): Promise<number> {

@@ -14,7 +14,7 @@ export interface RolloutCounts {
 	readonly rollouts: number;
 	/** Number of rollouts without a reward. */
 	readonly nulls: number;
-	/** Mean over existing rewards; null if there are none. */
+	/** Mean of the non-null rewards; null if there are none. */
 	readonly meanReward: number | null;
 	/** Number of rollouts with an error or a failed reward. */
 	readonly errored: number;

@@ -79,7 +79,9 @@ export function pythonImports(text: string): PythonImport[] {
 	return imports;
 }
 
-/** Returns the files named in comments, `// @file words.txt` or `# @file words.txt`, with their lines, from 1. */
+/**
+ * Returns the files named in comments, `// @file words.txt` or `# @file words.txt`, with their 1-based line numbers.
+ */
 export function namedFiles(text: string): { readonly path: string; readonly line: number }[] {
 	const files: { path: string; line: number }[] = [];
 	for (const [i, line] of text.split('\n').entries()) {

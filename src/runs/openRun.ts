@@ -18,14 +18,14 @@ export interface OpenOptions extends Pick<ForeignOptions, 'live'> {
 }
 
 /**
- * Opens a run from any trainer for reading. Fails with `missing` if the folder does not exist, and with `invalid` if it
- * is not a run; the message then lists what was looked for.
+ * Opens a run from any trainer for reading. Fails with `missing` if the folder does not exist, and with `invalid` if
+ * it is not a run, in which case the message lists what was looked for.
  */
 export async function openRun(folder: string, options: OpenOptions = {}): Promise<RunContent> {
 	const path = await realpath(folder).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot open ${folder}`);
 	});
-	// The run continues with the listings that its format was recognized by.
+	// The run reuses the folder listings from format detection.
 	const disk = new DiskFolder(path);
 	const format = await disk.snapshot(() => formatIn(disk, path, options.format));
 	return format === null ? new OwnRun(path) : new ForeignRun(path, format, { ...options, disk });

@@ -19,7 +19,7 @@ export function checkPicture(file: string, content: Uint8Array): PictureType {
 		throw broken(`declares ${size.width} x ${size.height} pixels`);
 	}
 	if (createHash('sha256').update(content).digest('hex') !== file.slice(0, 64)) {
-		throw broken('has been changed since it was recorded');
+		throw broken('has changed since it was recorded');
 	}
 	return size.type;
 }

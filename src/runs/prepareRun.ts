@@ -68,7 +68,7 @@ export async function prepareRun(recipePath: string, changes: RecipeChanges = {}
 	return makeRunFolder(join(folder, 'runs'), await readRewardCopies(recipe));
 }
 
-/** A new run next to an existing one that continues from one of its checkpoints, with the same recipe. */
+/** A new run that continues from a checkpoint of an existing run next to it, with the same recipe. */
 export interface PreparedChild extends PreparedRun {
 	readonly parentCheckpoint: string;
 }

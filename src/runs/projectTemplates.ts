@@ -50,7 +50,7 @@ export const projectTemplates: readonly ProjectTemplate[] = [
 	{
 		id: 'think',
 		label: 'Thinking that grows',
-		detail: 'A pipeline: R1-Zero on problems that take several tries, with controls and cut thinking.',
+		detail: 'A pipeline: R1-Zero on problems that take several tries, with controls and truncated thinking.',
 		recipe: 'think.recipe.json',
 	},
 	{

@@ -82,7 +82,7 @@ export async function requireFile(
 		const files = folderOfSplit(path, defaultSplit).then(partsOf);
 		await files.catch((error: unknown) => {
 			const { message, action } = Failure.from(error);
-			throw new Failure('invalid', `"${key}" of ${recipe} names ${path}: ${message}`, action);
+			throw new Failure('invalid', `"${key}" in ${recipe} refers to ${path}: ${message}`, action);
 		});
 	} else if (kind !== 'any' && !info.isFile()) {
 		throw new Failure('invalid', `"${key}" in ${recipe} refers to ${path}, which is not a file.`, 'Use a file.');

@@ -17,7 +17,8 @@ export interface RewardCopies {
 
 const prefix = `${runFiles.rewards}/`;
 /**
- * Returns the reward files and the environment file that a recipe refers to: absolute, or copies relative to the run.
+ * Returns the reward files and the environment file that a recipe refers to: absolute paths, or copies with paths
+ * relative to the run.
  */
 function namedFiles({ rewards, environment }: ResolvedRecipe): string[] {
 	const files = rewards.flatMap((reward) => ('file' in reward ? [reward.file] : []));

@@ -49,8 +49,8 @@ export interface StepRollouts {
 	/** Yields all rollouts in file order, giving other work a chance to run in between. Fails with `cancelled`. */
 	rollouts(signal?: AbortSignalLike): AsyncGenerator<PlacedRollout>;
 	/**
-	 * Like `rollouts`, for callers that need no text: if a large file describes its rollouts in a list, they are taken
-	 * from it, and have an empty completion and a shortened prompt. Absent if the format has no such lists.
+	 * Like `rollouts`, for callers that need no text: if a large file contains a list that describes its rollouts, they
+	 * are taken from the list, with an empty completion and a shortened prompt. Absent if the format has no such lists.
 	 */
 	overview?(signal?: AbortSignalLike): AsyncGenerator<PlacedRollout>;
 	/**

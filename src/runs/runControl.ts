@@ -41,7 +41,7 @@ const identityPath = ({ tokenPath }: ControlLocation) => tokenPath.replace(/\.to
 /**
  * Returns the process that serves a run, as recorded in the user's own runtime folder. The pid in run.json only serves
  * to check whether the engine is running, whereas this process can be signaled. Returns null if no process is known or
- * the process is not alive.
+ * the process is not running.
  */
 export async function engineProcess(folder: string, record: Pick<RunRecord, 'id'>): Promise<ProcessIdentity | null> {
 	for (const location of await controlLocations(folder, record.id)) {

@@ -18,7 +18,7 @@ const entrySchema = v.looseObject({
 	format: v.literal(1),
 	path: v.string(),
 	added: v.number(),
-	/** Reader to open another trainer's run with. */
+	/** Reader for opening another trainer's run. */
 	reader: v.optional(v.string()),
 	/** Hash of the recipe with which this user started the run or pipeline. */
 	started: v.optional(v.string()),

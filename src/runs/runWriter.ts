@@ -191,7 +191,7 @@ export class RunWriter {
 		});
 	}
 
-	/** Writes a picture of rollouts unless it already exists. Its name is a hash of its contents. */
+	/** Writes a picture used by rollouts, unless it already exists. Its name is a hash of its contents. */
 	writePicture(file: string, content: Uint8Array): Promise<void> {
 		return this.#write(async () => {
 			const path = join(this.folder, runFiles.pictures, file);
@@ -269,7 +269,7 @@ export class RunWriter {
 	}
 
 	/**
-	 * Turns the staged files into a checkpoint that is either complete or absent, no matter what happens. Replaces a
+	 * Turns the staged files into a checkpoint that is either complete or absent, even after a crash. Replaces a
 	 * checkpoint of the same step.
 	 * @param score metric for selecting the best checkpoint; null if not measured
 	 */

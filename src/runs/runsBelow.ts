@@ -63,12 +63,12 @@ export async function runsBelow(
 		}
 		level = next;
 	}
-	// The folder can be read as data if nothing in it is a run.
+	// If nothing in it is a run, the folder itself can be read as data.
 	if (found.length === 0 && chosen.length > 0) found.push({ folder, formats: chosen });
 	return { runs: found, cut: false, folders: looked };
 }
 
-/** Returns the formats of a folder, and separately those that are used only for a folder that the user chose. */
+/** Returns the formats of a folder and, separately, those that apply only to a folder the user chose. */
 async function formatsOf(path: string): Promise<{ formats: FoundRun['formats']; onRequest: FoundRun['formats'] }> {
 	if (await isRunFolder(path)) return { formats: [{ name: ownFormat, title: 'Reasoning Lab' }], onRequest: [] };
 	const found = await findFormats(path);

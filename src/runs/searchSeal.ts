@@ -33,7 +33,7 @@ export async function sealKey(home = labHome()): Promise<Buffer | null> {
 		await writeFile(path, randomBytes(keyBytes).toString('hex'), { flag: 'wx', mode: 0o600 });
 		await chmod(path, 0o600);
 	} catch {
-		// Another program may have been first.
+		// Another program may have created it first.
 	}
 	return readKey(path).catch(() => null);
 }
@@ -50,7 +50,7 @@ export function sealOf(key: Buffer, { id, spec }: Sealed): string {
 		.digest('hex');
 }
 
-/** Returns whether this user started the search with the specification that the log has now. */
+/** Returns whether this user started the search with the specification that is now in the log. */
 export async function isOwnSearch(start: Sealed & Pick<TreeEventOf<'start'>, 'seal'>, home?: string): Promise<boolean> {
 	const key = await sealKey(home);
 	if (key === null || start.seal === undefined) return false;

@@ -7,15 +7,15 @@ import { factsOf, withStep } from './stepFactsOf.ts';
 interface Kept {
 	/** Identity of the step's files when they were read. */
 	readonly identity: string;
-	/** Answer tags with which they were read, as JSON. */
+	/** Answer tags used when they were read, as JSON. */
 	readonly tags: string;
-	/** `StepFacts` as JSON in UTF-8, which needs a quarter of the memory of its objects. */
+	/** `StepFacts` as JSON in UTF-8, which takes a quarter of the memory that the objects would need. */
 	readonly facts: Buffer;
 }
 
 /**
  * Facts about steps, for programs that diagnose the same runs repeatedly. A step is read again if one of its files has
- * changed. Steps that were used longest ago are dropped when the facts exceed the limit.
+ * changed. The least recently used steps are dropped when the facts exceed the limit.
  */
 export class StepFactsCache {
 	readonly #maxBytes: number;

@@ -5,11 +5,11 @@ import type { StepFacts } from '../core/diagnosis/stepFacts.ts';
 import type { TraceTags } from '../core/trace/trace.ts';
 import type { RunContent, StepRollouts } from './runContent.ts';
 
-/** Maximum number of rollouts to read per step, and the time after which to yield to other work. */
+/** Maximum number of rollouts to read per step, and how long to work before yielding. */
 const maxRollouts = 2048;
 const turnMillis = 4;
 
-/** Reads a step's rollouts, reduced to what rules need; null if none can be read. */
+/** Reads a step's rollouts, reduced to what the rules need; null if none can be read. */
 export async function stepFactsOf(
 	content: RunContent,
 	step: number,
@@ -19,7 +19,7 @@ export async function stepFactsOf(
 	return await withStep(content, step, (opened) => factsOf(opened, step, tags, signal));
 }
 
-/** Opens a step's rollouts for one piece of work; null if they cannot be opened. */
+/** Opens a step's rollouts while `work` uses them; null if they cannot be opened. */
 export async function withStep<T>(
 	content: RunContent,
 	step: number,
@@ -34,7 +34,7 @@ export async function withStep<T>(
 	}
 }
 
-/** Same as `stepFactsOf`, for a step that is open. */
+/** Same as `stepFactsOf`, for a step that is already open. */
 export async function factsOf(
 	opened: StepRollouts,
 	step: number,
@@ -56,7 +56,7 @@ export async function factsOf(
 	return rollouts === 0 ? null : facts.of(step);
 }
 
-/** Selects the steps whose rollouts are read in a long run: evenly spaced, plus everything at the end. */
+/** Selects the steps of a long run whose rollouts are read: evenly spaced, plus everything at the end. */
 export function sampledSteps(steps: readonly number[], limit: number): number[] {
 	if (steps.length <= limit) return [...steps];
 	const end = Math.floor(limit / 4);

@@ -36,11 +36,11 @@ export interface SweepProgress {
 }
 
 /**
- * Runs a sweep from its current state, one run at a time: each run is trained until the rung and stopped with a
+ * Runs a sweep from its current state, one run at a time: each run trains up to the next rung and is stopped with a
  * checkpoint, and the best ones are resumed. A stopped and resumed run has the same results as an uninterrupted one. A
  * run that crashes, pauses on its own or cannot start is not resumed. `sweep.json` is written before and after each
- * run, so that a sweep that was stopped or killed continues with the same runs. Fails with `busy` if another process
- * runs it, and with `mismatch` if the recipe has changed.
+ * run, so that a sweep that was stopped or killed continues with the same runs. Fails with `busy` if another process is
+ * running it, and with `mismatch` if the recipe has changed.
  * @returns the record after the sweep has ended
  */
 export async function runSweep(folder: string, options: SweepOptions): Promise<SweepRecord> {
@@ -106,7 +106,7 @@ class Sweep {
 		return writeSweep(this.#folder, this.#record);
 	}
 
-	/** Trains a run up to a rung. If the sweep is stopped first, the run has not reached the rung. */
+	/** Trains a run up to a rung. If the sweep is stopped before that, the run keeps its previous rung. */
 	async #train(index: number, rung: number): Promise<void> {
 		const { metric, rungs } = this.#record;
 		const until = rung === rungs.length - 1 ? null : (rungs[rung] as number);

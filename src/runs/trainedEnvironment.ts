@@ -8,8 +8,8 @@ import { checkRewardCopies, rewardCopyPath } from './rewardCopies.ts';
 import { readResolvedRecipe } from './runReader.ts';
 
 /**
- * Returns the environment that a run trains on, as a search uses it; null if there is none. Fails with the same errors
- * as `readResolvedRecipe`.
+ * Returns the environment that a run trains on, in the form that a search uses; null if there is none. Fails with the
+ * same errors as `readResolvedRecipe`.
  */
 export async function trainedEnvironment(run: string): Promise<SearchEnvironment | null> {
 	const recipe = await recipeOf(run);
@@ -41,8 +41,8 @@ export async function heldOutRows(run: string, count: number): Promise<Readonly<
 }
 
 /**
- * Checks that the environment of a run may be used: its copy is unchanged, and this user has started the run or agrees.
- * Fails with the same errors as `checkRewardCopies` and `requireOwnRun`.
+ * Checks that the environment of a run may be used: its copy is unchanged, and this user either started the run or
+ * agrees to use it. Fails with the same errors as `checkRewardCopies` and `requireOwnRun`.
  */
 export async function requireTrainedEnvironment(run: string, agree: Agree): Promise<void> {
 	await checkRewardCopies(run, await recipeOf(run));

@@ -7,8 +7,8 @@ import { readResolvedRecipe } from './runReader.ts';
 const recipeSchema = v.looseObject({ dataset: v.looseObject({ path: v.string() }) });
 
 /**
- * Returns the JSONL file that a run trains on, or null if it uses a generator or another file type, or the file is
- * gone.
+ * Returns the JSONL file that a run trains on, or null if it uses a generator or another file type, or the file no
+ * longer exists.
  */
 export async function trainingFileOf(run: string): Promise<string | null> {
 	const recipe = decode(recipeSchema, await readResolvedRecipe(run).catch(() => null));

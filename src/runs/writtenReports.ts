@@ -9,7 +9,7 @@ import { labHome } from './runRegistry.ts';
 
 const writtenReportSchema = v.object({
 	format: v.literal(1),
-	/** Folder of the run, and the report, as absolute paths. */
+	/** Absolute paths of the run folder and the report. */
 	run: v.string(),
 	path: v.string(),
 	/** Folders of the project in which the agent works. */
@@ -19,15 +19,15 @@ export type WrittenReport = Omit<v.InferOutput<typeof writtenReportSchema>, 'for
 
 /** Names of notices, which are complete when they appear. */
 export const writtenReportName = /^[0-9a-f]{32}\.json$/;
-/** Notices are removed after an hour. Windows read them at once. */
+/** Notices are removed after an hour. Windows read them immediately. */
 const keptMs = 3_600_000;
 
-/** Returns the folder of notices about reports outside of projects, in the user's data folder. */
+/** Returns the folder of notices about reports outside projects, in the user's data folder. */
 export const writtenReportsFolder = (home = labHome()): string => join(home, 'reports');
 
 /**
- * Leaves a notice for the editor's windows about a report that is stored outside the project for which it was written, so
- * that they do not see its file.
+ * Leaves a notice for the editor's windows about a report that is stored outside its project, where they would not find
+ * it.
  */
 export async function noticeReport(report: WrittenReport, home = labHome()): Promise<void> {
 	const folder = writtenReportsFolder(home);
@@ -42,7 +42,7 @@ export async function noticeReport(report: WrittenReport, home = labHome()): Pro
 	await writeFileAtomic(join(folder, `${randomBytes(16).toString('hex')}.json`), notice, { mode: 0o600 });
 }
 
-/** Reads a notice by its name. Fails if it is damaged or gone. */
+/** Reads a notice by its name. Fails if it is damaged or no longer exists. */
 export async function readWrittenReport(name: string, home = labHome()): Promise<WrittenReport> {
 	return decodeOrThrow(writtenReportSchema, await readJson(writtenReportsFolder(home), name), 'The notice');
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Problem } from '../core/dataset/problem.ts';
 
-/** Returns the hash of rows for which episodes are played. Their keys have all columns. */
+/** Returns the hash of rows that episodes are played on. Their keys include all columns. */
 export const hashOfRows = (rows: readonly Pick<Problem, 'key'>[]): string =>
 	hashOfProblems(rows.map(({ key }) => ({ prompt: key, answer: null })));
 

@@ -227,7 +227,7 @@ export class OpenSearch extends Disposable {
 		if (options.signal?.aborted) abort();
 		options.signal?.addEventListener('abort', abort, { once: true });
 		if (budget.seconds !== undefined) {
-			// setTimeout treats delays above 2^31 - 1 ms as no delay at all, and nobody waits that long.
+			// setTimeout treats delays above 2^31 - 1 ms as no delay at all, so longer limits are capped (at 24 days).
 			afterwards(Math.min(budget.seconds * 1000, 2 ** 31 - 1), () => stop('seconds'));
 		}
 		const result = handle.result.finally(() => {

@@ -9,7 +9,7 @@ import type { PolicySpec } from '../protocol/policySpec.ts';
 /** A policy in use; the holder must dispose of the lease, not of the policy. */
 export interface PolicyLease extends IDisposable {
 	readonly policy: OpenPolicy;
-	/** Marks the policy as gone or broken, so that the next caller gets a new one. */
+	/** Marks the policy as unusable, so that the next caller gets a new one. */
 	discard(): void;
 }
 

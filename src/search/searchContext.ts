@@ -14,9 +14,9 @@ export interface SearchContext {
 	 * environment.
 	 */
 	readonly environment?: Readonly<Record<string, string | undefined>>;
-	/** Python interpreter for environments. Default: that of the source, or the one in the variables. */
+	/** Python interpreter for environments. Default: the source's, or the one set in the environment variables. */
 	readonly python?: string;
-	/** Memory limit of the process of an environment, in MB. Default: that of its runner. */
+	/** Memory limit of an environment process, in MB. Default: the limit set by its runner. */
 	readonly memoryMb?: number;
 }
 
@@ -32,7 +32,7 @@ export function absoluteSpec(spec: SearchSpec, folder: string): SearchSpec {
 	};
 }
 
-/** A package can be the name of an installed one, so only paths are resolved. */
+/** Resolves paths only, because a package can be given by the name of an installed one. */
 export function absoluteEnvironment(given: SearchEnvironment, folder: string): SearchEnvironment {
 	const { file, package: named } = given;
 	return {

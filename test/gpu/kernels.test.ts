@@ -86,7 +86,7 @@ test('a device without 16-bit numbers is an error that names the precision', {
 	skip: skip || (hardware && 'the GPU of this machine has them'),
 }, async () => {
 	await assert.rejects(probeProviders(tinyJob), {
-		message: 'Cannot compute in float16 on webgpu: its driver has no 16-bit numbers.',
+		message: 'Cannot compute in float16 on webgpu: its driver does not support 16-bit numbers.',
 		action: 'Set "precision" to "float32".',
 	});
 });

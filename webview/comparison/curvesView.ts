@@ -84,7 +84,7 @@ export class CurvesView extends Disposable {
 		});
 		this.#grouping = checkbox({
 			label: 'Mean over seeds',
-			title: 'Draw runs that differ only in their seed as their mean, with ±1 SD',
+			title: 'Draw runs that differ only in their seed as one line: their mean ±1 SD',
 			checked: model.grouped,
 			onChange: (grouped) => model.setGrouped(grouped),
 		});

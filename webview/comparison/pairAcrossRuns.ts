@@ -18,7 +18,7 @@ export function pairAcrossRuns(
 				color: run,
 				x: points.x,
 				y: points.y,
-				// In a run with many rows, each point is already a mean over steps, of which only the last is known.
+				// In a run with many rows, each point is already a mean over several steps, and only the last step is known.
 				...(rowsPerPoint === 1 ? { names: stepsOf(points, step) } : {}),
 			},
 		];

@@ -64,7 +64,7 @@ export class DashboardApp extends Disposable {
 	#view: ViewState;
 	#marks: readonly PlotMark[] = [];
 	#frame = 0;
-	/** Animation frame in which metric-pair charts are updated to the visible range. */
+	/** Pending animation frame that updates metric-pair charts to the visible range. */
 	#pairFrame = 0;
 	#pause: ReturnType<typeof setTimeout> | undefined;
 	#rendered = Number.NEGATIVE_INFINITY;
@@ -149,7 +149,7 @@ export class DashboardApp extends Disposable {
 				this.#pinned = charts;
 				this.#schedule();
 			},
-			// Without pinned charts, the dashboard is complete.
+			// The dashboard works without pinned charts.
 			() => undefined,
 		);
 	}

@@ -9,8 +9,8 @@ export const fittingColumns = (width: number): number =>
 	Math.max(1, Math.floor((width - 2 * sidePadding + gap) / (cardWidth + gap)));
 
 /**
- * Returns the number of columns for a number of charts, given the maximum that fits. Uses one column fewer if a single
- * chart would be left in the last row. If a single chart is left either way, it spans the whole row.
+ * Returns how many columns to use for a number of charts, given how many fit. Uses one column fewer if a single chart
+ * would be left in the last row. If a single chart is left either way, it spans the whole row.
  */
 export function arrangement(charts: number, fitting: number): { readonly columns: number; readonly last: boolean } {
 	const columns = Math.max(1, Math.min(charts, fitting));

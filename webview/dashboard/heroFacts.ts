@@ -15,8 +15,8 @@ export interface HeroResult {
 }
 
 /**
- * Returns held-out accuracy from the first to the latest evaluation, with the 95% interval of the latest. Without
- * evaluations, returns the mean reward of the first and of the last tenth of the steps. Returns null if neither exists.
+ * Returns held-out accuracy at the first and the latest evaluation, with the 95% interval of the latest. Without
+ * evaluations, returns the mean reward over the first and the last tenth of the steps. Returns null if neither exists.
  */
 export function resultOf(table: MetricTable): HeroResult | null {
 	for (const metric of accuracyNames) {

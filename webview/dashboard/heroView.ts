@@ -65,7 +65,7 @@ export class HeroView {
 	}
 }
 
-/** Formats "61.0%, 3 of 5 evaluated", because the other checkpoints could be better. */
+/** Formats "61.0%, 3 of 5 evaluated". The count is shown because unevaluated checkpoints could be better. */
 function noteOf({ accuracy, evaluated }: BestCheckpoint, checkpoints: number): string {
 	const some = evaluated < checkpoints ? `, ${formatCount(evaluated)} of ${formatCount(checkpoints)} evaluated` : '';
 	return `${formatPercent(accuracy)}${some}`;

@@ -19,7 +19,7 @@ type Requests = typeof datasetRequests;
 /** Extension interface used by the model. */
 export type DatasetPort = Panel<DatasetCommand, Requests>;
 
-/** Type of change: snapshot from the extension, loaded rows, open row, view settings, or row that was opened for the user. */
+/** Type of change: snapshot from the extension, loaded rows, open row, view settings, or row opened for the user. */
 export type DatasetChange = 'snapshot' | 'rows' | 'detail' | 'shown' | 'revealed';
 
 /**
@@ -58,7 +58,7 @@ export class DatasetModel extends Disposable {
 	#restores: boolean;
 	/** Saved row to reopen after the saved column mapping has been applied. */
 	#reopens: number | null = null;
-	/** Number of the last row that was opened for the user. */
+	/** Number of the last row opened for the user. */
 	#revealed = 0;
 
 	constructor(port: DatasetPort, saved: SavedState = firstState) {
@@ -73,7 +73,7 @@ export class DatasetModel extends Disposable {
 		return this.#snapshot;
 	}
 
-	/** Filter and sort order as last requested, even if the host has not applied them yet. null before the first snapshot. */
+	/** Latest requested filter and sort order, possibly not applied yet. null before the first snapshot. */
 	get wanted(): RequestedView | null {
 		return this.#requested ?? this.#snapshot?.view ?? null;
 	}
@@ -106,14 +106,14 @@ export class DatasetModel extends Disposable {
 			// The row's details may have changed.
 			else if (open !== null) void this.openRow(open.row, this.#snapshot.view.all ? open.row : null);
 		}
-		// Before the redraw, so that a filter changed right after it starts from the restored one.
+		// Restore before the redraw, so that later filter changes start from the restored filter.
 		if (this.#restores && snapshot.version > 0) this.#restore(snapshot);
 		this.#changed.fire('snapshot');
 		if (other && this.#open === null) this.#changed.fire('detail');
 		this.#reveal(snapshot);
 	}
 
-	/** Opens the row that an address names, once it has been found in the file. */
+	/** Opens the row that a link refers to, once it has been found in the file. */
 	#reveal({ revealed, version, rows, complete, view }: DatasetSnapshot): void {
 		if (revealed === null || revealed.number === this.#revealed || version === 0) return;
 		if (revealed.row >= rows && !complete) return;

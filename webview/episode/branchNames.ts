@@ -19,7 +19,7 @@ export function branchName({ id, origin }: EpisodeBranch): string {
 export function originText({ origin, row }: EpisodeBranch, find: (id: number) => EpisodeBranch | undefined): string {
 	const nameOf = (id: number): string => {
 		const other = find(id);
-		return other === undefined ? 'an episode that was closed' : branchName(other);
+		return other === undefined ? 'a closed episode' : branchName(other);
 	};
 	const onRow = row === null ? 'Custom row' : `Row ${row + 1}`;
 	switch (origin.kind) {
@@ -30,6 +30,6 @@ export function originText({ origin, row }: EpisodeBranch, find: (id: number) =>
 		case 'branch':
 			return `${onRow}, follows ${nameOf(origin.of)} up to turn ${origin.turn}`;
 		case 'replay':
-			return `${onRow}, repeats the calls of ${nameOf(origin.of)}`;
+			return `${onRow}, repeats the calls from ${nameOf(origin.of)}`;
 	}
 }

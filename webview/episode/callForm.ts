@@ -50,7 +50,7 @@ export class CallForm {
 		});
 		this.#use = button({
 			label: 'Edit Selected Call',
-			title: 'Copy the call of the selected turn into the form',
+			title: 'Copy the call in the selected turn into the form',
 			onClick: () => this.#useShown(),
 		});
 		this.element.addEventListener('submit', (event) => event.preventDefault());

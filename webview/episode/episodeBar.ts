@@ -46,12 +46,12 @@ export class EpisodeBar {
 		});
 		this.#save = button({
 			label: 'Save as Labeled Episode',
-			title: 'Append the episode to the labeled episodes of this environment',
+			title: 'Append the episode to the labeled episodes for this environment',
 			onClick: onShown((branch) => model.post({ type: 'save', branch })),
 		});
 		this.#onSave = checkbox({
 			label: 'Replay on save',
-			title: 'When the code is saved, repeat the calls of this episode and highlight differences',
+			title: 'When the code is saved, repeat the calls in this episode and highlight differences',
 			checked: model.replaysOnSave,
 			onChange: (checked) => model.setReplaysOnSave(checked),
 		});
@@ -99,7 +99,7 @@ export class EpisodeBar {
 			ofTurns !== null &&
 				element(
 					'span',
-					{ class: 'badge', title: 'Sum of the rewards of turns, which is part of the reward' },
+					{ class: 'badge', title: 'Sum of the turn rewards, which is part of the episode reward' },
 					`turns ${formatNumber(ofTurns, 4)}`,
 				),
 			error !== undefined && element('span', { class: 'badge wrong' }, 'failed'),
@@ -154,7 +154,9 @@ export class EpisodeBar {
 			const { first, text } = difference;
 			const words =
 				text ??
-				(first === null ? `No difference from ${branchName(other)}` : 'Only the state or the outcome of turns differs');
+				(first === null
+					? `No difference from ${branchName(other)}`
+					: 'Only the state or the outcome of some turns differs');
 			remarks.push(
 				element(
 					'p',

@@ -33,7 +33,7 @@ export class EpisodeModel extends Disposable {
 	form: Form;
 	speed: EpisodeState['speed'];
 	replaysOnSave: boolean;
-	/** Columns in the form that are not valid JSON. */
+	/** Why the columns in the form are invalid; empty if they are valid. */
 	rowFault = '';
 	#shown: number | null;
 	#turn: number;

@@ -97,7 +97,7 @@ export class PlayerBar extends Disposable {
 	#tick(now: number): void {
 		if (this.#state === null) return;
 		const { speed, lastTurn, turn } = this.#model;
-		// After being hidden, the view continues where it was.
+		// After being hidden, the view continues where it left off.
 		const seconds = Math.min(0.25, Math.max(0, now - this.#last) / 1000);
 		this.#state = advance(this.#state, seconds, speed, lastTurn);
 		this.#last = now;

@@ -9,7 +9,7 @@ const longest = 1500;
 /**
  * Creates a table with the attributes of the instance and their changes.
  * @param before state before the turn; undefined if unknown
- * @param other the other episode's state that this one is compared with, and its name
+ * @param other name of the episode being compared with, and the differences from its state
  */
 export function stateTable(
 	state: State,

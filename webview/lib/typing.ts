@@ -13,7 +13,7 @@ export class Typing<T extends object> implements IDisposable {
 		this.#deliver = deliver;
 	}
 
-	/** What was typed and not delivered yet. A redraw must not replace it. */
+	/** Typed values that have not been delivered yet. A redraw must not replace them. */
 	get pending(): Readonly<Partial<T>> {
 		return this.#pending;
 	}

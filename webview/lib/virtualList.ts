@@ -236,9 +236,9 @@ export class VirtualList implements IDisposable {
 	#draw(): void {
 		const heights = this.#heights;
 		const height = Math.min(heights.total, tallest);
-		// Everything is read before the first change, because reading it later would lay out the list again.
+		// Read everything before the first change, because reading after it would force another layout.
 		const { clientHeight, scrollTop: top } = this.element;
-		// A list that becomes shorter can end above its position.
+		// A list that shrinks can end above its scroll position.
 		const position = height < this.#spaceHeight ? Math.min(top, Math.max(0, height - clientHeight)) : top;
 		const scrollTop = position / this.#ratio;
 		if (height !== this.#spaceHeight) this.#space.style.height = `${height}px`;

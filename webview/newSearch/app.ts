@@ -74,7 +74,7 @@ export class App extends Disposable {
 		this.#steps = new StepsField(model);
 		this.#settings = new SettingsGrid(model);
 		this.#more.append(this.#settings.element);
-		// Set only once: the `toggle` event is late, so a redraw could close it again right after a click.
+		// Set only once: the `toggle` event fires late, so a redraw could close the section again right after a click.
 		this.#more.open = model.more;
 		this.#scorerRow = row('Scorer', this.#scorer.element, this.#scorerNote);
 		this.#empty = emptyState({

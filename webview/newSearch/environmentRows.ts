@@ -13,15 +13,15 @@ export class EnvironmentRows extends Disposable {
 	#key = '';
 	#asked: AbortController | null = null;
 	#offered: OfferedRows | null = null;
-	/** Reads the rows of a package or server that a restored form names; null if nothing is held back. */
+	/** Reads the rows for the package or server in a restored form; null if no read is deferred. */
 	#held: (() => void) | null = null;
 	#restored: boolean;
 	#failure: string | null = null;
 
 	/**
 	 * @param changed called when the rows have been read or reading has failed
-	 * @param restored whether the form was restored after a reload. The user may not want the package or server in it to be
-	 * used again, so its rows are only read on request
+	 * @param restored whether the form was restored after a reload. The user may not want to use its package or server
+	 * again, so their rows are read only on request
 	 */
 	constructor(host: Host, changed: () => void, restored: boolean) {
 		super();
@@ -41,12 +41,12 @@ export class EnvironmentRows extends Disposable {
 		return this.#failure;
 	}
 
-	/** Whether rows are only read on request. */
+	/** Whether reading the rows is deferred until the user requests it. */
 	get held(): boolean {
 		return this.#held !== null;
 	}
 
-	/** Reads the rows that are held back. */
+	/** Performs the deferred read. */
 	readHeld(): void {
 		const read = this.#held;
 		this.#held = null;
@@ -54,7 +54,7 @@ export class EnvironmentRows extends Disposable {
 		this.#changed();
 	}
 
-	/** Called when the user changes the form: from now on, nothing is held back. */
+	/** Called when the user changes the form. From then on, reads are no longer deferred. */
 	used(): void {
 		this.#restored = false;
 	}

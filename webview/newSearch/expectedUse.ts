@@ -8,7 +8,7 @@ export interface UseRequest {
 	readonly entered: boolean;
 	readonly split: NonNullable<SearchDraft['split']>;
 	readonly budget: NonNullable<SearchDraft['budget']>;
-	/** Recorded completions of the policy. */
+	/** Recorded completions from the policy. */
 	readonly sample: PolicyFacts['sample'];
 }
 

@@ -237,7 +237,7 @@ export class NewSearchModel extends Disposable {
 		else this.#changed.fire();
 	}
 
-	/** Changes the text of the problem. Discards a gold answer or row that came with a different text. */
+	/** Changes the text of the problem. Discards a gold answer or row that belongs to a different text. */
 	typeProblem(prompt: string): void {
 		const before = this.#draft.problem;
 		const answer = this.#suggested ? null : (before?.answer ?? null);
@@ -249,7 +249,7 @@ export class NewSearchModel extends Disposable {
 		this.#setProblem({ ...problem, answer: answer.trim() === '' ? null : answer }, false);
 	}
 
-	/** Shows the next problem of the policy's run. */
+	/** Shows the next problem from the policy's run. */
 	nextProblem(): void {
 		const { problems } = this.#facts ?? { problems: [] };
 		const at = problems.findIndex(({ prompt }) => prompt === this.#draft.problem?.prompt);
@@ -353,14 +353,14 @@ export class NewSearchModel extends Disposable {
 		this.#readRows();
 		if (this.environment !== null) return this.#playEpisodes();
 		const { prompt } = this.#draft.problem ?? {};
-		// A problem from the run stays one even if it was used in the last search.
+		// A problem from the run still counts as suggested if it comes from the last search.
 		this.#suggested = this.#facts.problems.some((problem) => problem.prompt === prompt);
 		const [first] = this.#facts.problems;
 		if (this.#draft.problem === undefined && first !== undefined) this.#setProblem(first, true);
 		else this.#changed.fire();
 	}
 
-	/** Discards settings that were left by an earlier search for an answer and do not apply to episodes. */
+	/** Discards settings from an earlier search without episodes, because they do not apply to episodes. */
 	#playEpisodes(): void {
 		if (this.#draft.environment === undefined && this.#draft.guide?.use !== environmentScorer.spec.use) {
 			this.#draft = without(this.#draft, 'params', 'guide', 'judge');

@@ -172,7 +172,7 @@ function badges({ sampling, expected }: Exchange, { finish, check, tokens, given
 	return list;
 }
 
-/** Renders what the policy's output head makes of the latent thoughts before a completion. */
+/** Renders the tokens that the policy's output head predicts from the latent thoughts before a completion. */
 function latentThoughts(thoughts: NonNullable<PlaygroundSample['thoughts']>): HTMLElement {
 	return element(
 		'details',
@@ -180,7 +180,7 @@ function latentThoughts(thoughts: NonNullable<PlaygroundSample['thoughts']>): HT
 		element('summary', null, formatCounted(thoughts.length, 'latent thought')),
 		element(
 			'ol',
-			{ aria: { label: 'Most likely tokens of each latent thought' } },
+			{ aria: { label: 'Most likely tokens for each latent thought' } },
 			...thoughts.map((top) =>
 				element(
 					'li',

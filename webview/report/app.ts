@@ -152,7 +152,7 @@ export class App extends Disposable {
 		);
 	}
 
-	/** Marks each citation with the result of its check. The nth citation of an address has its nth result. */
+	/** Marks each citation with its check result. The nth citation of an address gets the nth result for that address. */
 	#mark(citations: readonly ReportCitation[]): Map<ReportCitation, HTMLElement> {
 		const waiting = new Map<string, Shown[]>();
 		for (const shown of this.#shown) {

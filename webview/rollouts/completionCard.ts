@@ -315,7 +315,7 @@ export class CompletionCard implements IDisposable {
 			const [concluded, answer] = [plainLabel(faithfulness.concluded, 40), plainLabel(faithfulness.answer, 40)];
 			chip(
 				'concluded',
-				`Thinking concludes ${concluded}, but the answer is ${answer}`,
+				`The thinking section concludes ${concluded}, but the answer is ${answer}`,
 				markNames.concluded.title,
 				true,
 			);

@@ -50,7 +50,7 @@ export class FilterBar extends Disposable {
 		const typing = this.register(new Typing<Filters>(set));
 		this.#typing = typing;
 		this.#search = textField({
-			label: 'Search the completions of this step',
+			label: 'Search the completions in this step',
 			placeholder: 'Search completions',
 			icon: 'search',
 			value: filters.text,

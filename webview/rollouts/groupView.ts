@@ -133,7 +133,7 @@ export class GroupView extends Disposable {
 			const { failure } = stepContent;
 			this.#showEmpty('failed', () =>
 				emptyState({
-					title: failure.reason === 'missing' ? 'The rollouts of this step were deleted' : 'Cannot show this step',
+					title: failure.reason === 'missing' ? 'The rollouts for this step were deleted' : 'Cannot show this step',
 					text: failure.toString(),
 					actions: [{ label: 'Retry', run: () => this.#model.retry() }],
 				}),

@@ -197,7 +197,7 @@ export class RolloutsState extends Disposable {
 		return this.stepContent.value.groups.find(({ group }) => group === this.group) ?? null;
 	}
 
-	/** Returns the visible completions: those that match the filters, with only the first of identical ones. */
+	/** Returns the visible completions: those that match the filters, keeping only the first of any identical ones. */
 	rows(): RolloutDetail[] {
 		return shownOfFolds(this.folds(), this.expanded);
 	}

@@ -9,7 +9,7 @@ const explanations: Readonly<Record<TokenValue, string>> = {
 	kl: 'k3 estimate of KL(policy || reference) at the token',
 	advantage: 'Token advantage',
 	weights:
-		'Age of the weights that generated the token (darker means older), counted from those that the step trained or, if they are not recorded, from the newest in the completion',
+		'Age of the weights that generated the token (darker means older), relative to the weights that the step trained or, if those are not recorded, to the newest weights in the completion',
 };
 
 /**

@@ -49,7 +49,7 @@ export type TurnRow =
 			readonly text: string;
 			readonly folded: boolean;
 	  }
-	/** A branch: `next` are the first messages of each branch, `chosen` the one shown. */
+	/** A branch point: `next` contains the first message of each branch, and `chosen` is the one shown. */
 	| {
 			readonly kind: 'branch';
 			readonly message: number | null;

@@ -26,7 +26,7 @@ const oracleNotes = {
 	answers:
 		'Oracle upper bounds use the gold answer. They show the effect of perfect selection and are not achievable results.',
 	episodes:
-		'Oracle upper bounds use the reward of the environment. They are achievable only where the reward is known when the policy is used.',
+		'Oracle upper bounds use the environment’s reward. They are achievable only where the reward is known when the policy is used.',
 } as const;
 
 /** Strategy comparison view: progress, plot, table, and searches for the selected point. */

@@ -15,14 +15,14 @@ export type ShownFinding = Pick<Finding, 'severity' | 'title' | 'text' | 'at' | 
 
 /** Findings, links and tokens of a conversation. */
 export interface Inspection {
-	/** Whether the messages were checked; a very long conversation is not. */
+	/** Whether the messages were checked; very long conversations are not. */
 	readonly checked: boolean;
 	readonly findings: readonly ShownFinding[];
 	/** Number of findings by severity, including those that are not in the list. */
 	readonly counts: { readonly error: number; readonly warning: number; readonly info: number };
 	readonly references: readonly AnswerReferences[];
 	readonly totals: TokenTotals;
-	/** Context at the first model calls, and number of model calls that report tokens. */
+	/** Context sizes at the first model calls, and the number of model calls that report tokens. */
 	readonly points: readonly ContextPoint[];
 	readonly pointCount: number;
 	/** Findings, keyed by the first message that they refer to. */

@@ -13,7 +13,7 @@ import { TextBody } from '../lib/trace/textBody.ts';
 import type { TranscriptModel } from './transcriptModel.ts';
 import { roleNames, speakerOf, summaryOf } from './words.ts';
 
-/** Maximum length of JSON that is pretty-printed. Longer JSON is shown as is. */
+/** Maximum length of JSON that is pretty-printed. Longer JSON is shown unformatted. */
 const formattedLimit = 500_000;
 
 /** One message in the timeline: a summary line, plus the content if expanded. */

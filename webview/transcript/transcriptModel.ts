@@ -144,7 +144,7 @@ export class TranscriptModel extends Disposable {
 		void this.#load(version, event.size);
 	}
 
-	/** After a reload, asks for the sample that was shown before. */
+	/** After a reload, requests the sample that was shown previously. */
 	#wantsOther(sample: Snapshot['sample']): boolean {
 		const saved = this.#saved;
 		if (sample === null || saved === undefined || JSON.stringify(saved.place) !== JSON.stringify(this.place))

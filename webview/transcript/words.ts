@@ -31,7 +31,7 @@ export function summaryOf(message: TranscriptMessage, longest = 240): string {
 }
 
 /**
- * Returns a speaker name such as "Assistant (AIMessage)". The original label is only added if it differs from the role.
+ * Returns a speaker name such as "Assistant (AIMessage)". The original label is added only if it differs from the role.
  */
 export function speakerOf({ role, label, name }: TranscriptMessage): string {
 	const plain = label.toLowerCase().replace(/message(?:chunk)?$/, '');

@@ -8,12 +8,12 @@ export interface TreeStatistics {
 	readonly leaves: number;
 	/** Number of generated tokens, summed over the nodes that record it. */
 	readonly tokens: number;
-	/** Total visits of the roots. */
+	/** Total visits to the roots. */
 	readonly simulations: number;
 	readonly pruned: number;
 	readonly merged: number;
 	readonly finals: number;
-	/** Mean number of children of nodes that have any. */
+	/** Mean number of children per internal node. */
 	readonly branching: number | null;
 	/** Highest Q value of any terminal node (or score, if a node has no Q value). null if there are no terminal nodes. */
 	readonly bestValue: number | null;

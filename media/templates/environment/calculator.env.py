@@ -62,7 +62,7 @@ class __CLASS__:
         Returns:
             A confirmation.
         """
-        # The exception message becomes the tool's answer, so the model can react to it.
+        # The exception message becomes the tool's result, so the model can react to it.
         if self.done:
             raise ValueError("An answer has already been submitted.")
         self.answer = int(answer)

@@ -1,5 +1,5 @@
 # @dataset __NAME__.rows.jsonl
-"""A grid world: find the way to the goal. A shorter path earns more, so rewards between 0 and 1 occur as well.
+"""A grid world: find the way to the goal. A shorter path earns more, so rewards can be between 0 and 1.
 
 An environment is a class. Trainers create instances without arguments, call reset with the columns of a dataset row,
 offer all other public methods to the model as tools, and call get_reward when the episode is over. The same file works
@@ -34,7 +34,7 @@ class __CLASS__:
         Returns:
             What happened.
         """
-        # The exception message becomes the tool's answer, so the model can react to it.
+        # The exception message becomes the tool's result, so the model can react to it.
         if self.done:
             raise ValueError("You have arrived.")
         if direction not in STEPS:

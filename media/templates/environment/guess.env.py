@@ -30,7 +30,7 @@ class __CLASS__:
         Returns:
             Whether the number is higher or lower than your guess.
         """
-        # The exception message becomes the tool's answer, so the model can react to it.
+        # The exception message becomes the tool's result, so the model can react to it.
         if self.done:
             raise ValueError("The game is over.")
         number = int(number)

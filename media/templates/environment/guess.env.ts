@@ -40,7 +40,7 @@ export class __CLASS__ {
 	 * @returns Whether the number is higher or lower than your guess.
 	 */
 	guess(number: integer): string {
-		// The error message becomes the tool's answer, so the model can react to it.
+		// The error message becomes the tool's result, so the model can react to it.
 		if (this.done) throw new Error('The game is over.');
 		this.left -= 1;
 		this.won = number === this.number;

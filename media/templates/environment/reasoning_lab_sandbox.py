@@ -15,7 +15,7 @@ __all__ = ["SandboxError", "check", "run"]
 
 
 class SandboxError(RuntimeError):
-    """Raised if there is no sandbox. The message says why."""
+    """Raised if no sandbox is available. The message says why."""
 
 
 def check():

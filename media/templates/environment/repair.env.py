@@ -57,7 +57,7 @@ class __CLASS__:
         Returns:
             A confirmation.
         """
-        # The exception message becomes the tool's answer, so the model can react to it.
+        # The exception message becomes the tool's result, so the model can react to it.
         if len(str(code)) > 10_000:
             raise ValueError("The program is too long.")
         try:

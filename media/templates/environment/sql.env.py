@@ -10,7 +10,7 @@ import re
 import sqlite3
 
 MAX_ROWS = 20
-# Steps of SQLite's virtual machine; a query that needs more is interrupted. This is about half a second.
+# Maximum SQLite virtual machine steps per query (about half a second), after which the query is interrupted.
 MAX_STEPS = 10_000_000
 
 
@@ -38,7 +38,7 @@ class __CLASS__:
         Returns:
             The names of the columns, then up to 20 rows.
         """
-        # The exception message becomes the tool's answer, so the model can react to it.
+        # The exception message becomes the tool's result, so the model can react to it.
         if self.done:
             raise ValueError("An answer has already been submitted.")
         # SELECT can neither write files nor attach other databases. The model's query is all that runs here: never

@@ -43,7 +43,7 @@ export class __CLASS__ {
 	 * @returns The names of the columns, then up to 20 rows.
 	 */
 	query(sql: string): string {
-		// The error message becomes the tool's answer, so the model can react to it.
+		// The error message becomes the tool's result, so the model can react to it.
 		if (this.done) throw new Error('An answer has already been submitted.');
 		// SELECT can neither write files nor attach other databases. Queries that could run forever are rejected as
 		// well, because Node cannot interrupt them; others are subject to the turn's time limit.

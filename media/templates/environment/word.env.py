@@ -33,7 +33,7 @@ class __CLASS__:
         Returns:
             The word with all letters that are known.
         """
-        # The exception message becomes the tool's answer, so the model can react to it.
+        # The exception message becomes the tool's result, so the model can react to it.
         if self.done:
             raise ValueError("The game is over.")
         letter = str(letter).lower()

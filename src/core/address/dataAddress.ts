@@ -24,11 +24,11 @@ export type DataAddress =
 			readonly tokens: readonly [number, number] | null;
 	  }
 	| ({ readonly kind: 'evaluation' } & EvaluationPlace)
-	/** A paired test of an evaluation and another one on the same problems. */
+	/** A paired test of this evaluation and another one on the same problems. */
 	| ({ readonly kind: 'comparison'; readonly other: EvaluationPlace } & EvaluationPlace)
-	/** A report by an agent, by its name without the extension, wherever it is stored, from a byte offset. */
+	/** An agent's report, identified by its name without the extension, starting at a byte offset. */
 	| { readonly kind: 'report'; readonly run: string; readonly name: string; readonly offset: number }
-	/** A file in the run's folder, by relative path, from a byte offset. */
+	/** A file in the run's folder, identified by its relative path, starting at a byte offset. */
 	| { readonly kind: 'file'; readonly run: string; readonly path: string; readonly offset: number }
 	| {
 			readonly kind: 'search';
@@ -59,7 +59,7 @@ export interface EvaluationPlace {
 
 const longest = 2000;
 
-/** Names of reports by agents, without the extension. */
+/** Names of agents' reports, without the extension. */
 export const reportName = /^[A-Za-z0-9][\w-]{0,80}$/;
 
 /**

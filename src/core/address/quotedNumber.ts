@@ -15,7 +15,7 @@ export interface QuotedNumber {
 	readonly offset: number;
 }
 
-/** Number of characters before a number in which a p-value is recognized. */
+/** Number of characters before a number to check for the start of a p-value. */
 const longestRelation = 40;
 
 const number =
@@ -24,7 +24,7 @@ const number =
 /** Relations in the order of the groups below. */
 const relations: readonly Relation[] = ['=', '<=', '<', '>=', '>'];
 
-/** What precedes the number of a p-value. Names such as "top-p" are not p-values. */
+/** Text before the number of a p-value. Names such as "top-p" are not p-values. */
 const pValue =
 	/(?<![\w-])p(?:(?:[\s-]?values?)?\s*(?:is|was|of)?\s*(?:(=|≈)|(<=|≤)|(<|below|less than)|(>=|≥)|(>|above|greater than))|[\s-]?values?(?:\s+(?:is|was|of))?:?)\s*$/i;
 
@@ -36,9 +36,9 @@ function relationOf(before: string): QuotedNumber['p'] {
 }
 
 /**
- * Finds the numbers in a text: `0.62`, `-1.5e-4`, `1,896`, `62.5%`. Digits that are part of a word, a date, or a version
- * number do not count.
- * @param before what precedes the text, in which a p-value is recognized: "p = " in `p = [0.03](rl://...)`
+ * Finds the numbers in a text: `0.62`, `-1.5e-4`, `1,896`, `62.5%`. Digits that are part of a word, a date, or a
+ * version number do not count.
+ * @param before preceding text, which can contain the start of a p-value: "p = " in `p = [0.03](rl://...)`
  */
 export function quotedNumbers(text: string, before = ''): QuotedNumber[] {
 	const found: QuotedNumber[] = [];
@@ -66,7 +66,7 @@ export function isRounded(quoted: QuotedNumber, exact: number): boolean {
 	return near(exact) || (quoted.percent && near(100 * exact));
 }
 
-/** Whether a value in the data, by its name there, supports a quoted number. P-values are only supported by p-values. */
+/** Whether a named value in the data supports a quoted number. Only p-values support p-values. */
 export function supports(quoted: QuotedNumber, name: string, exact: number): boolean {
 	if (quoted.p === null) return isRounded(quoted, exact);
 	if (name !== 'p') return false;

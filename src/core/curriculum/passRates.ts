@@ -22,7 +22,7 @@ export function unknownPassRates(problems: number): PassRates {
 	return { successes: new Array<number>(problems).fill(0), failures: new Array<number>(problems).fill(0) };
 }
 
-/** Returns the rates after new results. Earlier counts of the same problem are multiplied by `decay`. */
+/** Returns the rates updated with new results. Earlier counts of the same problem are multiplied by `decay`. */
 export function withResults(rates: PassRates, results: readonly PassResult[], decay: number): PassRates {
 	const successes = [...rates.successes];
 	const failures = [...rates.failures];
@@ -51,7 +51,7 @@ export function expectedRate(rates: PassRates, problem: number): number {
 
 /**
  * Returns the probability that all completions in a group are correct or all are incorrect: the mean of p^n + (1 - p)^n
- * over the distribution of the pass rate p, which is a product of ratios.
+ * over the distribution of the pass rate p. This mean is a product of ratios.
  * @param size number of completions n
  */
 export function deadChance(rates: PassRates, problem: number, size: number): number {

@@ -38,7 +38,7 @@ export interface AdditionSettings {
 	readonly subtraction: boolean;
 	/** Fraction of problems that ask whether a sum is correct. */
 	readonly judged: number;
-	/** Fraction of problems that ask for the second operand of a problem. */
+	/** Fraction of problems that ask for a problem's second operand. */
 	readonly proposed: number;
 }
 
@@ -79,20 +79,20 @@ function askedFor(a: number, operation: '+' | '-'): Problem {
 	return { prompt, answer: null, solution: null, key: prompt, row: { a, operation, proposes: true } };
 }
 
-/** Returns the problem as a question whether a sum is correct, which it is in half of them. */
+/** Rewrites the problem as a question about whether a sum is correct. Half of the sums are. */
 function judgedSum({ prompt, answer, solution, key, row }: TaskProblem, random: Random): TaskProblem {
 	const shown = random.int(2) === 1 ? answer : wrongSum(answer, random);
 	return {
 		prompt: `${prompt}${shown}?`,
 		answer: shown === answer ? '1' : '0',
 		solution: `${solution};${answer}`,
-		// The key of the sum, so that sums for evaluation are not judged in training either.
+		// Keep the key of the sum, so that held-out sums are not judged in training either.
 		key,
 		row: { ...row, shown },
 	};
 }
 
-/** Returns another number with as many digits, of which one differs, mostly by 1, as after a wrong carry. */
+/** Returns the number with one digit changed, mostly by 1, as after a wrong carry. */
 function wrongSum(sum: string, random: Random): string {
 	const place = random.int(sum.length);
 	const digit = Number(sum[place]);
@@ -109,7 +109,7 @@ export function additionTask({ digits, subtraction, judged, proposed }: Addition
 			const { row } = sum(random);
 			return askedFor(Number(row.a), row.operation === '-' ? '-' : '+');
 		},
-		// Operands with fewer digits are problems, too, so the policy decides how hard they are.
+		// Operands with fewer digits are also valid, so the policy decides how hard its problems are.
 		read({ row }, answer) {
 			const a = Number(row.a);
 			const text = answer.trim();

@@ -69,7 +69,7 @@ function askedFor(first: number): Problem {
 	return { prompt, answer: null, solution: null, key: prompt, row: { first, proposes: true } };
 }
 
-/** Returns the problem without all but its first operand; the rest is the answer. */
+/** Reduces the problem to its first operand; the rest is the answer. */
 function withoutRest({ key, row }: TaskProblem): TaskProblem {
 	const expression = String(row.expression);
 	const [first = ''] = /^\d+/.exec(expression) ?? [];
@@ -94,7 +94,7 @@ export function arithmeticTask({ terms, largest, proposed }: ArithmeticSettings)
 	const rest = new RegExp(`^(?:[-+*][1-9][0-9]{0,${digitsOf(largest) - 1}}){1,${terms - 1}}$`);
 	const proposals: Proposals = {
 		ask: (random) => askedFor(random.between(1, largest)),
-		// Expressions with fewer operands are problems, too, so the policy decides how hard they are.
+		// Expressions with fewer operands are also valid, so the policy decides how hard its problems are.
 		read({ row }, answer) {
 			const text = answer.trim();
 			if (!rest.test(text)) return null;

@@ -62,7 +62,7 @@ export interface CountdownSettings {
 	readonly terms: number;
 	/** Largest target. Operands are at most one fifth of this value. */
 	readonly largest: number;
-	/** Fraction of problems that ask for a target, by an expression that has it as its value. */
+	/** Fraction of problems that ask for a target, in the form of an expression with that value. */
 	readonly proposed: number;
 }
 
@@ -76,7 +76,7 @@ function problemOf(numbers: readonly number[], target: number): Problem {
 	};
 }
 
-/** Returns a prompt that shows the numbers and asks for an expression, whose value is the target. */
+/** Returns a prompt that shows the numbers and asks for an expression, whose value becomes the target. */
 function askedFor(numbers: readonly number[]): Problem {
 	const prompt = `${numbers.join(',')}:?`;
 	return { prompt, answer: null, solution: null, key: prompt, row: { numbers, proposes: true } };
@@ -105,7 +105,7 @@ export function countdownTask({ terms, largest, proposed }: CountdownSettings): 
 	};
 	const proposals: Proposals = {
 		ask: (random) => askedFor(Array.from({ length: terms }, () => random.between(1, highest))),
-		// An expression proves that its value can be reached, so every problem that is posed like this has an answer.
+		// An expression proves that its value can be reached, so every problem posed this way has an answer.
 		read({ row: { numbers } }, answer) {
 			const shown = numbers as readonly number[];
 			const target = targetOf(shown, answer);

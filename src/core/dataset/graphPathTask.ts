@@ -12,7 +12,7 @@ export interface GraphPathSettings {
 	readonly nodes: number;
 }
 
-/** Returns one or two different numbers below `count`, in random order. */
+/** Returns one or two distinct numbers below `count`, in random order. */
 function someBelow(random: Random, count: number): number[] {
 	const first = random.int(count);
 	const second = random.int(count);
@@ -36,17 +36,17 @@ function graphEdges(random: Random, { terms, nodes }: GraphPathSettings): [from:
 
 /**
  * Generates graph search problems such as `ab cf bd fe:a?de`, which asks which of the nodes d and e can be reached from
- * a along edges such as `ab`. Both nodes end equally long paths in a graph whose two halves are drawn alike, so that
- * only a search from the start, or from both ends, tells them apart. This is the form of ProsQA (Hao et al. 2024,
- * arXiv 2412.06769, section 4.1), with letters instead of sentences. A worked solution lists the edges of the path:
- * `ab;bd`.
+ * a along edges such as `ab`. Both nodes are at the end of equally long paths, and both halves of the graph are
+ * generated the same way, so only a search from the start, or from both ends, can distinguish them. This is the form of
+ * ProsQA (Hao et al. 2024, arXiv 2412.06769, section 4.1), with letters instead of sentences. A worked solution lists
+ * the edges of the path: `ab;bd`.
  */
 export function graphPathTask({ terms, nodes }: GraphPathSettings): Task {
 	const fewest = 2 * (terms + 1);
 	if (nodes < fewest) {
 		throw new Failure(
 			'invalid',
-			`The task "graph-path" has two paths with ${terms + 1} nodes each, but only ${nodes} nodes.`,
+			`The task "graph-path" needs two paths with ${terms + 1} nodes each, but has only ${nodes} nodes.`,
 			`Set "nodes" to at least ${fewest}, or reduce "terms".`,
 		);
 	}

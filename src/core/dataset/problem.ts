@@ -12,8 +12,8 @@ export interface Problem {
 	/** Worked reasoning for the cold start, or null if there is none. */
 	readonly solution: string | null;
 	/**
-	 * Answer that the worked solution ends with, where it can be wrong: texts of mixed quality for a base model. Absent if
-	 * it is the gold answer.
+	 * Answer at the end of the worked solution, which can be wrong in mixed-quality data for a base model. Absent if it
+	 * is the gold answer.
 	 */
 	readonly stated?: string;
 	/** Canonical form, identical for equal problems (`a+b` and `b+a`). The split is based on its hash. */
@@ -29,14 +29,14 @@ export interface Question {
 }
 
 /**
- * Problems that the policy poses. A prompt asks for a problem, of which it may show a part, and the task works out the
- * answer to whatever it gets.
+ * Problems that the policy poses. A prompt asks for a problem and may show part of it. The task computes the answer to
+ * whatever problem the policy poses.
  */
 export interface Proposals {
-	/** Samples a prompt that asks for a problem. It has no answer, because many problems will do. */
+	/** Samples a prompt that asks for a problem. It has no answer, because many problems are acceptable. */
 	ask(random: Random): Problem;
 	/**
-	 * Returns the problem that is posed by an answer to such a prompt, or null if it is not a problem of the task.
+	 * Returns the problem posed in an answer to such a prompt, or null if it is not a valid problem for the task.
 	 * @param answer without tags
 	 */
 	read(asked: Question, answer: string): Problem | null;
@@ -55,7 +55,7 @@ export interface Task {
 	sample(random: Random): Problem & { readonly answer: string; readonly solution: string };
 	/** Generates plain text for pretraining: a sentence or two without a problem to solve. Absent if unsupported. */
 	text?(random: Random): string;
-	/** Absent if the policy cannot pose problems of this task. */
+	/** Absent if the policy cannot pose problems for this task. */
 	readonly proposals?: Proposals;
 	/** Returns whether the answer (without tags) is correct, ignoring surrounding whitespace. */
 	verify(question: Question, answer: string): boolean;

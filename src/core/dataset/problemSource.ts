@@ -1,11 +1,11 @@
 import type { Problem, Question } from './problem.ts';
 
 export interface PosedProblems {
-	/** Returns the prompt at the given index for the given seed that asks for a problem. It has no answer. */
+	/** Returns the prompt that asks for a problem at the given index for the given seed. It has no answer. */
 	ask(seed: number, index: number): Problem;
 	/**
-	 * Returns the problem that is posed by an answer to such a prompt, or null if the text is none. Held-out problems must
-	 * not be trained on.
+	 * Returns the problem posed in an answer to such a prompt, or null if the answer is not a valid problem. Held-out
+	 * problems must not be trained on.
 	 * @param answer without tags
 	 */
 	read(asked: Question, answer: string): Problem | 'held-out' | null;

@@ -2,9 +2,11 @@ import type { Random } from '../../base/random.ts';
 import type { Question, Task, TaskProblem } from './problem.ts';
 import { digitSymbols, digitsOf } from './settings.ts';
 
-/** Words that follow a try that misses the target, before another one. */
+/** Text between a try that misses the target and the next try. */
 const again = ';try again;';
-/** Words between the tries in plain text. They have the same length, so that the tries are at the same positions. */
+/**
+ * Text between tries in pretraining text. It has the same length as `again`, so that tries start at the same positions.
+ */
 const also = ';and again;';
 /** Maximum number of tries in a worked solution. */
 const maxTries = 8;
@@ -12,13 +14,13 @@ const maxTries = 8;
 const continued = { first: 0.12, later: 0.85 } as const;
 
 export interface SignsSettings {
-	/** Number of numbers. */
+	/** How many numbers a problem has. */
 	readonly terms: number;
-	/** Sums are taken modulo this number, which is above all numbers. */
+	/** Sums are taken modulo this number, which is greater than every number in a problem. */
 	readonly modulus: number;
 	/**
 	 * Solution style. With `full`, solutions try other signs until the result is the target. With `varied`, most of them
-	 * answer with the first signs that they try, whether or not the result is the target.
+	 * answer with the first signs they try, even if the result is not the target.
 	 */
 	readonly style: 'full' | 'varied';
 }
@@ -58,11 +60,11 @@ function readRow(row: Question['row']): { numbers: number[]; target: number } | 
 	return numbers.every((value) => Number.isSafeInteger(value)) ? { numbers, target: target as number } : null;
 }
 
-/** Maximum length of an answer, so that parsing takes little time. */
+/** Maximum answer length, which keeps parsing fast. */
 const longest = 400;
 const signedNumbers = /^\d{1,9}(?: ?[+-] ?\d{1,9})*$/;
 
-/** Returns the numbers of an expression without their signs, and its value; null if it is not a sum of such numbers. */
+/** Returns the unsigned numbers in an expression and its value, or null if it is not a sum of such numbers. */
 function readAnswer(answer: string): { numbers: number[]; value: number } | null {
 	const text = answer.trim();
 	if (text.length > longest || !signedNumbers.test(text)) return null;
@@ -73,8 +75,9 @@ function readAnswer(answer: string): { numbers: number[]; value: number } | null
 /**
  * Generates search problems such as `3 1 4 2:1`, which asks for a sign before each number except the first so that the
  * result is 1 modulo 5. A try is cheap and easy to check but mostly misses, so accuracy grows with the number of tries.
- * A worked solution with two tries is `3-1=2,+4=1,-2=4;try again;3+1=4,+4=3,-2=1`. Plain text lists tries up to the one
- * that reaches a number, in other words. It teaches the sums at every position of a long solution, and what a hit is.
+ * A worked solution with two tries is `3-1=2,+4=1,-2=4;try again;3+1=4,+4=3,-2=1`. Pretraining text uses a different
+ * separator and also lists tries up to the one that reaches a number. It teaches the sums at every position of a long
+ * solution, and what a hit is.
  */
 export function signsTask({ terms, modulus, style }: SignsSettings): Task {
 	const all = 2 ** (terms - 1);

@@ -55,8 +55,8 @@ export class Diagnosis {
 	#step = 0;
 	#revision = 0;
 	/**
-	 * Counts in the current stage: rows of sampling stages, rows with a reward, and steps with rollouts. The batch count
-	 * below is for the longest stage.
+	 * Counts in the current stage: rows from sampling stages, rows with a reward, and steps with rollouts. The batch
+	 * count below is for the longest stage.
 	 */
 	readonly #seen = { rows: 0, rewarded: 0, steps: 0 };
 	#batches = 0;

@@ -18,8 +18,8 @@ const longestText = 200_000;
  */
 const loopText = 20_000;
 /**
- * Maximum number of characters per answer that are kept (enough to distinguish answers) and examined to detect the
- * language.
+ * Maximum number of characters kept per answer (enough to distinguish answers), and examined per completion to detect
+ * the language.
  */
 const longestAnswer = 200;
 const languageText = 4000;
@@ -28,7 +28,7 @@ const longestPrompt = 2000;
 /** Maximum number of rewards for which identical completions are compared. */
 const maxRewards = 50;
 
-/** Its tables take a moment to build. */
+/** Created on first use, because its tables take a moment to build. */
 let counter: RepetitionCounter | undefined;
 
 /** Returns the language or script of a completion if it counts as mixed, or null otherwise. */
@@ -43,7 +43,7 @@ function promptOf({ prompt, row }: RolloutLine): { prompt?: string } {
 	return Object.values(row).includes(prompt) ? { prompt } : {};
 }
 
-/** Another trainer's rollout without calls, in a group in which others made some. */
+/** Facts for a rollout without calls from another trainer, in a group where other rollouts made calls. */
 const noCalls: EpisodeFacts = { calls: 0, failures: 0, cut: null };
 
 function episodeOf(rollout: RolloutLine): EpisodeFacts | null {
@@ -89,7 +89,7 @@ interface Group {
 	readonly repeats: Map<string, { pairs: number; differ: number }>;
 }
 
-/** Reduces the rollouts of a step one at a time, so that their text does not have to be kept. */
+/** Reduces the rollouts of a step one at a time, so that their text does not have to stay in memory. */
 export class FactsOfRollouts {
 	readonly #tags: TraceTags | null;
 	readonly #groups = new Map<number, Group>();

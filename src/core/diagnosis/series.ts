@@ -1,4 +1,4 @@
-/** The last values of a series, up to `size` of them. */
+/** The last `size` values of a series, or fewer if it is shorter. */
 export class Recent {
 	readonly size: number;
 	readonly #values: Float64Array;

@@ -37,7 +37,7 @@ export const thresholds = {
 	rateCut: threshold(
 		10,
 		'times lower',
-		'Learning rates are searched in powers of ten (common practice since Bengio 2012), and a rate that ruins a policy within tens of updates is too high by more than a factor of two.',
+		'Learning rates are searched in powers of ten (common practice since Bengio 2012), and a rate that ruins a policy within a few dozen updates is too high by more than a factor of two.',
 	),
 	usualBeta: threshold(0.04, '', 'The KL coefficient of GRPO in DeepSeekMath (Shao et al. 2024, section 4.2).'),
 
@@ -124,7 +124,7 @@ export const thresholds = {
 		'of the completions',
 		'A truncated completion gets no reward no matter what it was about to say, so at a quarter or more, the limit drives the reward (DAPO, section 3.4, filters such completions because of that noise).',
 	),
-	overlongBatches: threshold(20, 'batches', 'A model that has not yet learned to stop does so within a few batches.'),
+	overlongBatches: threshold(20, 'batches', 'A model that can learn to stop does so within a few batches.'),
 
 	squeezedShare: threshold(
 		0.5,
@@ -273,20 +273,20 @@ export const thresholds = {
 	toolFailures: threshold(
 		0.5,
 		'of the tool calls',
-		'If most calls fail, the policy mostly sees error messages. Early in training, some calls fail because their format is still being learned.',
+		'If most calls fail, the policy mostly sees error messages. Early in training, some calls fail because the policy is still learning the format.',
 	),
 	unusedCalls: threshold(
 		0.05,
 		'calls per completion',
 		'At one call in twenty completions, most groups of eight contain none, so there is no advantage that could make calls more likely.',
 	),
-	toolBatches: threshold(20, 'batches', 'A policy that learns the format of calls does so within a few batches.'),
+	toolBatches: threshold(20, 'batches', 'A policy that can learn the call format does so within a few batches.'),
 	cutEpisodes: threshold(
 		0.25,
 		'of the episodes',
 		'The same as `overlongShare`: episodes that are cut short are scored before their task is solved, so at a quarter or more, the limit drives the reward.',
 	),
-	cutSteps: threshold(3, 'steps', 'Episodes are read from rollouts, which contain every episode of a step.'),
+	cutSteps: threshold(3, 'steps', 'Episodes are read from rollouts, which contain every episode in a step.'),
 	freeReward: threshold(
 		0.9,
 		'of the reward of episodes with calls',

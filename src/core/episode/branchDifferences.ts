@@ -5,7 +5,7 @@ import { episodeDifference } from './episodeDifference.ts';
 import { comparableStates } from './shortState.ts';
 import { type StateChange, stateChanges } from './stateChanges.ts';
 
-/** Differences between a turn and the same turn of another episode. */
+/** Differences between a turn and the same turn in another episode. */
 export interface TurnDifference {
 	/**
 	 * `same`; `differs`: the same calls had different results; `calls`: the calls differ; `only`: the other episode has
@@ -15,7 +15,7 @@ export interface TurnDifference {
 	/** Whether each result differs, in order. */
 	readonly results: readonly boolean[];
 	readonly done: boolean;
-	/** Whether the reward of the turn differs; false if only one of the two is known. */
+	/** Whether the turn reward differs; false if only one of the two is known. */
 	readonly reward: boolean;
 	/** Changed state values: `before` in the other episode, `after` in this one. */
 	readonly state: readonly StateChange[];
@@ -86,7 +86,7 @@ function turnDifference(turn: ShownTurn | undefined, other: ShownTurn | undefine
 
 type State = ShownTurn['state'];
 
-/** Returns the changes between two states, of which one can be in the short form of rollouts. */
+/** Returns the changes between two states, one of which can be in the short form that rollouts record. */
 function stateDifference(before: State, after: State): StateChange[] {
 	if (before === undefined || after === undefined) return [];
 	const changes = stateChanges(before, after);
@@ -110,13 +110,13 @@ function differenceText(branch: EpisodeBranch, other: EpisodeBranch, turns: read
 	if (text !== undefined) return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 	if (diverged < 0) return null;
 	const { kind } = turns[diverged] as TurnDifference;
-	if (kind === 'calls') return `Different calls from turn ${diverged + 1}`;
+	if (kind === 'calls') return `Different calls from turn ${diverged + 1} onward`;
 	return `${kind === 'only' ? 'Longer' : 'Shorter'}: identical for ${formatCounted(diverged, 'turn')}`;
 }
 
 /**
- * Returns the comparable part of an episode, because differences are expected after episodes diverge, and a reward that
- * only one of them has may not have been recorded.
+ * Returns the part of an episode to compare. Omits everything after the episodes diverge, where differences are
+ * expected, and rewards that only one of them has, because the other may not have recorded them.
  */
 function comparable(branch: EpisodeBranch, other: EpisodeBranch, diverged: number): Episode {
 	const episode = episodeOf(branch);
@@ -133,7 +133,7 @@ function comparable(branch: EpisodeBranch, other: EpisodeBranch, diverged: numbe
 const knownRewards = (one: ShownTurn | undefined, other: ShownTurn | undefined): boolean =>
 	typeof one?.reward === 'number' && typeof other?.reward === 'number';
 
-/** Converts an episode from the format of the view to the common format. */
+/** Converts an episode from the view's format to the common format. */
 export function episodeOf({ row, reset, turns, reward, error }: EpisodeBranch): Episode {
 	return {
 		row: row ?? 0,

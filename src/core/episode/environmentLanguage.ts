@@ -16,7 +16,7 @@ export function withoutEnvironmentEnding(path: string): string {
 	return path.replace(ending, '');
 }
 
-/** Returns the path of the labeled episodes, next to the environment: "guess.env.py" -> "guess.episodes.jsonl". */
+/** Returns the path to the labeled episodes, next to the environment: "guess.env.py" -> "guess.episodes.jsonl". */
 export function episodesPath(environmentFile: string): string {
 	return `${withoutEnvironmentEnding(environmentFile)}.episodes.jsonl`;
 }

@@ -14,8 +14,8 @@ const longestName = 40;
 
 /**
  * Returns the parts of the summary shown after the class, omitting unknown ones.
- * @param earlier statistics of a policy that an earlier verification played
- * @param policyName name of the policy that played last
+ * @param earlier statistics of a policy from an earlier verification
+ * @param policyName name of the last policy that played
  */
 export function environmentSummary(
 	verification: EnvironmentVerification,
@@ -35,7 +35,7 @@ export function environmentSummary(
 		const all = gold.successes === gold.judged;
 		add(`gold ${gold.successes} / ${gold.judged}`, all ? 'plain' : 'bad');
 	}
-	// Early in the line, because the end can be outside of the window.
+	// Early in the line, because the end can be outside the window.
 	const trained = of(trainedPolicy);
 	const name = policyName === null ? [] : [policyName.slice(0, longestName)];
 	if (trained !== undefined) add(withSuccess(trainedPolicy, trained, ...name));
@@ -61,7 +61,7 @@ export function environmentSummary(
 	return parts;
 }
 
-/** Returns what the turns of an episode earn on average, in the solutions if there are any; null if they earn nothing. */
+/** Returns the mean sum of turn rewards per episode, over the solutions if there are any; null without turn rewards. */
 function meanTurnReward({ episodes }: EnvironmentVerification): number | null {
 	const gold = episodes.filter(({ policy }) => policy === 'gold');
 	const sums = (gold.length > 0 ? gold : episodes).flatMap(({ turns }) => turnRewardSum(turns) ?? []);

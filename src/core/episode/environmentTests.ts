@@ -3,7 +3,7 @@ import type { Episode } from '../../protocol/episode.ts';
 import { formatValue } from '../reward/verification/verificationSummary.ts';
 import { sameReward } from './episodeStatistics.ts';
 
-/** Tests of every environment, in display order. Labeled episodes are additional tests. */
+/** Tests for every environment, in display order. Labeled episodes are additional tests. */
 export const environmentTests = [
 	{ id: 'setup', label: 'Setup: every episode starts' },
 	{ id: 'gold', label: 'Gold: solutions succeed' },

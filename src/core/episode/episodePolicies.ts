@@ -5,13 +5,13 @@ import { randomArguments, seenValues } from './randomArguments.ts';
 
 /** Policies that do not need a model. */
 export const episodePolicies = ['gold', 'random', 'idle', 'wrong'] as const;
-/** Name of a policy with a model, in the same lists. */
+/** Name of a policy that uses a model, for the same lists. */
 export const trainedPolicy = 'policy';
 export type EpisodePolicyName = (typeof episodePolicies)[number];
 
 /** The part of an episode that a policy sees. */
 export interface EpisodeView {
-	/** Text of the prompt and of the observation that reset appended. */
+	/** Text of the prompt and the observation that reset appended. */
 	readonly prompt: string;
 	readonly turns: readonly EpisodeTurn[];
 }
@@ -19,7 +19,7 @@ export interface EpisodeView {
 /** Returns the calls for the next turn, or null to end the episode. Pure: the same view always gives the same calls. */
 export type EpisodePolicy = (view: EpisodeView) => readonly ToolCall[] | null;
 
-/** Makes the calls in a script, turn by turn. */
+/** Makes scripted calls, turn by turn. */
 export function scriptPolicy(script: readonly (readonly ToolCall[])[]): EpisodePolicy {
 	return ({ turns }) => script[turns.length] ?? null;
 }

@@ -5,7 +5,7 @@ import type { Episode } from '../../protocol/episode.ts';
 export const sameReward = 1e-9;
 
 /**
- * Summarizes the episodes of one policy.
+ * Summarizes one policy's episodes.
  * @param gold reward of the row's solution, by row; success means earning at least as much
  * @param best largest possible reward, if the environment declares it; decides success for rows without a solution
  */

@@ -11,7 +11,7 @@ const callSchema = v.strictObject({ name: v.string(), arguments: v.optional(v.un
 const expectSchema = v.strictObject({
 	/** Reward of the episode. */
 	reward: v.exactOptional(expectationSchema),
-	/** Rewards of the turns, in order; null matches any reward, or none. */
+	/** Turn rewards, in order; null matches any reward, or none. */
 	turnRewards: v.exactOptional(v.array(expectationSchema)),
 	/** Text that reset returns; null if it returns none. */
 	observation: v.exactOptional(v.nullable(v.string())),
@@ -123,7 +123,7 @@ export interface LabelDifference {
 	readonly line?: number;
 }
 
-/** Compares an episode with its label. Returns null if it is as expected. */
+/** Compares an episode with its label. Returns null if it matches. */
 export function labelDifference({ expect, turns }: LabeledEpisode, episode: Episode): LabelDifference | null {
 	const { error, observation } = episode;
 	if (error !== undefined) {

@@ -4,15 +4,15 @@ type State = Readonly<Record<string, unknown>>;
 const maxText = 160;
 const maxState = 1000;
 
-/** Key whose value says how many attributes are missing, as in the summaries of environment hosts. */
+/** Key whose value says how many attributes were omitted, as in the summaries from environment hosts. */
 const rest = '...';
 const missing = /^(\d+) more$/;
-/** End of a truncated text, as in the summaries of environment hosts. */
+/** End of truncated text, as in the summaries from environment hosts. */
 const truncated = /… \((\d+) characters\)$/;
 
 /**
- * Returns the short form of a state summary, which rollouts record. Long values become text that ends with
- * `… (1234 characters)`, and attributes that do not fit are counted under `...`. The short form of a short form is the same.
+ * Returns the short form of a state summary, which rollouts record. Long values become text that ends with `… (1234
+ * characters)`, and attributes that do not fit are counted under `...`. Idempotent.
  */
 export function shortState(state: State): Record<string, unknown> {
 	const short: Record<string, unknown> = {};
@@ -41,7 +41,7 @@ function shortValue(value: unknown): unknown {
 	const cut = typeof value === 'string' ? truncated.exec(value) : null;
 	const whole = cut === null ? text : text.slice(0, cut.index);
 	if (whole.length <= maxText) return value;
-	// A character can be cut in half.
+	// The cut can split a surrogate pair.
 	return `${whole.slice(0, maxText).toWellFormed()}… (${cut?.[1] ?? text.length} characters)`;
 }
 

@@ -1,4 +1,4 @@
-/** A changed value in the summary of an environment's state. */
+/** A changed value in an environment's state summary. */
 export interface StateChange {
 	readonly attribute: string;
 	/** Path within the attribute's value: empty for the value itself, otherwise such as `[2]` or `.x`. */

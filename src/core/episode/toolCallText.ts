@@ -4,13 +4,13 @@ import type { TagPair } from '../text/template.ts';
 import { argumentList } from './argumentList.ts';
 import { argumentValue, jsonOf } from './argumentValue.ts';
 
-/** Maximum number of calls in one turn; further ones are ignored, because a model can write thousands of empty ones. */
+/** Maximum number of calls in one turn; the rest are ignored, because a model can write thousands of empty ones. */
 export const maxCallsPerTurn = 32;
 
 /**
- * Returns the tool calls in a turn of a policy: the contents of each pair of tags. Never throws. Three formats are
+ * Returns the tool calls in a policy's turn: the contents of each pair of tags. Never throws. Three formats are
  * supported:
- * - compact: `guess 50`, the name, and the arguments in schema order, of which the last takes the remaining text
+ * - compact: `guess 50`, the name and then the arguments in schema order; the last one takes the remaining text
  * - function: `guess(50)` or `guess(number=50)`
  * - JSON: `{"name": "guess", "arguments": {"number": 50}}`, or a list of these
  *

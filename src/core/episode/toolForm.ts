@@ -187,8 +187,8 @@ function readJson(text: string, container: FormField['container']): Read {
 }
 
 /**
- * Returns inputs that give these arguments, or null if the form cannot express them, for example because an argument is
- * unknown.
+ * Returns inputs that produce these arguments, or null if the form cannot express them, for example because an argument
+ * is unknown.
  */
 export function formInputs(fields: readonly FormField[], given: unknown): FormInputs | null {
 	if (typeof given !== 'object' || given === null || Array.isArray(given)) return null;

@@ -2,7 +2,7 @@ interface Rewarded {
 	readonly reward?: number | null | undefined;
 }
 
-/** Returns the sum of the known rewards of turns; null if no turn has one. */
+/** Returns the sum of the known turn rewards; null if there are none. */
 export function turnRewardSum(turns: readonly Rewarded[]): number | null {
 	let sum: number | null = null;
 	for (const { reward } of turns) {

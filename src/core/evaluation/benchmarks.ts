@@ -6,8 +6,8 @@ import { type PresetReading, rowParts } from '../dataset/presets.ts';
 import type { Problem } from '../dataset/problem.ts';
 
 /**
- * How answers are judged: by mathematical equivalence, by the option they select, or by running their code against the
- * row's tests.
+ * How answers are judged: by mathematical equivalence, by the selected option, or by running the code against the row's
+ * tests.
  */
 export type BenchmarkJudge = 'math' | 'choice' | 'code';
 

@@ -99,8 +99,8 @@ export function pairGroup(
 }
 
 /**
- * Returns whether two rollouts are ordered differently by reward than by advantage. The advantage of the first must not
- * be the smaller one.
+ * Returns whether two rollouts are ordered differently by reward than by advantage. The first one must not have the
+ * smaller advantage.
  */
 function disagree(chosen: Candidate, rejected: Candidate): boolean {
 	const tolerance = rounding * Math.max(1, Math.abs(chosen.reward), Math.abs(rejected.reward));

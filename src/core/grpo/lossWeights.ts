@@ -19,7 +19,7 @@ export interface LossNormalization {
 	 * its parts.
 	 */
 	readonly generationTokens: number;
-	/** For dapo, cispo, and vespo: number of updates that the generation batch is split into. */
+	/** For dapo, cispo, and vespo: number of updates into which the generation batch is split. */
 	readonly stepsPerGeneration: number;
 }
 
@@ -31,8 +31,8 @@ export function countTokens(rows: readonly LossRow[]): number {
 }
 
 /**
- * Returns the token weight of each row in an update, so that loss = sum over tokens of weight * tokenLoss equals that
- * of TRL 1.13's `GRPOTrainer._compute_loss` on one process without gradient accumulation:
+ * Returns the token weight of each row in an update, chosen so that the sum over tokens of weight * tokenLoss equals
+ * the loss from TRL 1.13's `GRPOTrainer._compute_loss` on one process without gradient accumulation:
  * - `grpo`, `sapo`, `gmpo` 1 / (rows * |o_i|): DeepSeekMath (Shao et al. 2024) equation 3
  * - `bnpo` 1 / tokens in the update
  * - `dr_grpo` 1 / (rows * max_completion_length): Dr. GRPO (Liu et al. 2025)

@@ -1,4 +1,4 @@
-/** A completion of an update. Arrays have one entry per token. */
+/** A completion in an update. Arrays have one entry per token. */
 export interface ObservedRow {
 	/** 1 for tokens written by an environment, 0 for tokens written by the policy. */
 	readonly observed: ArrayLike<number>;
@@ -9,11 +9,11 @@ const countObserved = (rows: readonly ObservedRow[]): number =>
 	rows.reduce((sum, { observed }) => sum + Array.from(observed).reduce((a, b) => a + b, 0), 0);
 
 /**
- * ECHO's loss on observations: the coefficient times the mean of -logprob under the policy, over all tokens of an
+ * ECHO's loss on observations: the coefficient times the mean of -logprob under the policy, over all tokens in an
  * update that were written by an environment. It teaches the policy to predict the effects of its actions, even from
  * episodes without a reward. Shrivastava et al. 2026, "Terminal Agents Learn World Models for Free" (arXiv:2605.24517),
- * equation of L_ECHO; averaged over tokens, which is the default of the authors' `compute_world_model_loss`.
- * @returns for each row, the weight of -logprob of each token
+ * equation for L_ECHO; averaged over tokens, the default of the authors' `compute_world_model_loss`.
+ * @returns for each row, the weight of each token's -logprob
  */
 export function observationWeights(rows: readonly ObservedRow[], coefficient: number): Float32Array[] {
 	const weight = coefficient / Math.max(1, countObserved(rows));
@@ -22,7 +22,7 @@ export function observationWeights(rows: readonly ObservedRow[], coefficient: nu
 
 /**
  * Returns the mean of -logprob over the tokens that an environment wrote, in nats; null if there are none.
- * @param rows log-probabilities under the policy of every token
+ * @param rows every token's log-probability under the policy
  */
 export function observationSurprise(
 	rows: readonly (ObservedRow & { readonly logprobs: ArrayLike<number> })[],

@@ -52,7 +52,7 @@ function zeroStdShare(rewards: readonly number[], { size, scale }: RewardGroups)
  * `rewards/<name>/mean|std`, `frac_reward_zero_std`, and completion lengths in tokens. One difference: lengths of
  * finished completions are null if there are none (TRL: 0). `groups/dead`, the fraction of groups without a gradient
  * regardless of reward scaling, is our own metric.
- * @param rewardNames all rewards in the recipe, so that one that never applied is reported as null
+ * @param rewardNames all rewards in the recipe, so that rewards that never applied are reported as null
  * @param groups null if the batch has no groups
  */
 export function rolloutMetrics(

@@ -7,7 +7,7 @@ import type { Objective } from './objective/objective.ts';
 import type { SamplerRow } from './objective/samplerCorrection.ts';
 import { vespoWeight } from './objective/vespo.ts';
 
-/** One row of an update, including skipped rows. Arrays have one entry per completion token. */
+/** One row in an update, including skipped rows. Arrays have one entry per completion token. */
 export interface UpdateRow extends SamplerRow {
 	/** Whether the row is excluded from the loss and these metrics (truncated under `mask_truncated_completions`). */
 	readonly masked: boolean;

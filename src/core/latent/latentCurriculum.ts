@@ -15,16 +15,16 @@ export interface LatentSettings {
 	readonly separator: string;
 }
 
-/** Form of the worked solutions of an update. */
+/** Form of the worked solutions in an update. */
 export interface LatentForm {
-	/** Stage, from 0, which is also the number of steps that are replaced. */
+	/** 0-based stage, which is also the number of replaced steps. */
 	readonly stage: number;
 	/** Number of latent thoughts in every completion. */
 	readonly thoughts: number;
 	readonly separator: string;
 }
 
-/** Returns the form of the rows of an update. @param update number of updates before it */
+/** Returns the form of the rows in an update. @param update number of updates before this one */
 export function latentFormAt(settings: LatentSettings, update: number): LatentForm {
 	const { stages, steps_per_stage, thoughts_per_step, separator } = settings;
 	const stage = Math.min(stages, Math.floor(update / steps_per_stage));
@@ -32,9 +32,9 @@ export function latentFormAt(settings: LatentSettings, update: number): LatentFo
 }
 
 /**
- * Returns the form of the rows of a run's last update; null if it has no latent thoughts.
+ * Returns the form of the rows in a run's last update; null if it has no latent thoughts.
  * @param stages resolved stages
- * @param progress index of the stage of the next update, and number of updates completed in it
+ * @param progress stage index of the next update, and number of updates completed in that stage
  */
 export function latentFormIn(
 	stages: readonly object[],
@@ -62,7 +62,10 @@ interface MaybeLatent {
 	readonly latent?: (Pick<LatentSettings, 'stages'> & { readonly thoughts_per_step?: number | undefined }) | undefined;
 }
 
-/** Returns the maximum number of tokens for latent thoughts in a prompt, including those around them; 0 without any. */
+/**
+ * Returns the maximum number of tokens for latent thoughts in a prompt, including the tokens around them; 0 if there
+ * are none.
+ */
 export function latentTokens(stages: readonly object[]): number {
 	const fallback = defaultsOf(latentSchema).thoughts_per_step;
 	const counts = (stages as readonly MaybeLatent[]).map(({ latent }) =>

@@ -17,7 +17,7 @@ export type Cell = readonly Inline[];
 export interface ListItem {
 	/** "1." for a numbered item, otherwise "•". */
 	readonly mark: string;
-	/** Nesting, from 0. */
+	/** Nesting level, from 0. */
 	readonly depth: number;
 	readonly text: readonly Inline[];
 }

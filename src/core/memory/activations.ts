@@ -19,7 +19,7 @@ export interface Arithmetic {
  * `length` tokens.
  *
  * Based on Korthikanti et al. (2022), section 4.1, adapted from Megatron to what PyTorch stores for Hugging Face
- * blocks: no dropout, gated feed-forward layers, grouped queries, float32 norms made of individual operators, and
+ * blocks: no dropout, gated feed-forward layers, grouped queries, float32 norms built from individual operators, and
  * autocast, which stores a copy of each matrix's input in the smaller type.
  */
 export function blockActivations(shape: ModelShape, how: Arithmetic, length: number): number {
@@ -29,7 +29,7 @@ export function blockActivations(shape: ModelShape, how: Arithmetic, length: num
 	const trained = adapters === 0;
 	const queries = heads * headWidth;
 	const keys = keyHeads * headWidth;
-	// The input in float32 (the residual stream itself if it is float32), and the operand of the norm's weight.
+	// The input in float32 (the residual stream itself if it is float32), and the value scaled by the norm's weight.
 	const kept = shape.norm === 'layer' ? 4 * width + 8 : (trained ? 8 : 4) * width + 4;
 	// Matrix inputs: one shared copy, or one copy each in the smaller type.
 	const into = (matrices: number) => (autocast ? 2 * width * matrices : 4 * width);
@@ -49,8 +49,8 @@ export function blockActivations(shape: ModelShape, how: Arithmetic, length: num
 }
 
 /**
- * Returns the size of a token's residual stream in bytes, which is all that gradient checkpointing stores per block
- * (Chen et al. 2016).
+ * Returns the size in bytes of a token's residual stream, all that gradient checkpointing stores per block (Chen et al.
+ * 2016).
  */
 export function residualBytes(shape: ModelShape, how: Arithmetic): number {
 	return shape.width * (how.adapters > 0 ? how.compute : 4);

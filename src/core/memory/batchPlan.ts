@@ -6,7 +6,7 @@ import { type BatchPlan, logitChunk } from './stageMemory.ts';
 export interface BatchSettings {
 	/** Number of training processes across all machines. */
 	readonly processes: number;
-	/** Number of rows per micro-batch, or null if all rows of an update are processed together. */
+	/** Number of rows per micro-batch, or null if all rows in an update are processed together. */
 	readonly microBatch: number | null;
 	readonly gradientCheckpointing: boolean;
 	/** Maximum number of tokens per row in stages that learn from existing text. */

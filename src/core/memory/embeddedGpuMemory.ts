@@ -10,25 +10,25 @@ import type { MemoryMoment, MemoryPart } from './stageMemory.ts';
 export type EstimatedGpu = 'cuda' | 'webgpu';
 
 /**
- * CUDA: every program has an arena, which grows by doubling, so it takes a power of two. Fragments add to what must fit:
- * an assumption, see docs/memory.md.
+ * CUDA: every program has an arena that grows by doubling, so its size is a power of two. Fragmentation adds to the
+ * bytes that must fit; this fraction is an assumption (docs/memory.md).
  */
 const fragments = 0.2;
 
 /**
- * WebGPU: freed buffers are kept by size for later use, so different sizes add up even if they do not exist at the same
- * time. Both numbers are fitted, see docs/memory.md: values of the size of the weights that AdamW computes on the way, and
- * unused parts of buffers.
+ * WebGPU: freed buffers are kept by size for reuse, so different sizes add up even if they are never in use at the same
+ * time. Both numbers are fitted (docs/memory.md): weight-sized intermediate values in AdamW, and the unused fraction of
+ * buffers.
  */
 const temporaries = 6;
 const unused = 0.05;
 
-/** Driver, libraries and compiled programs, in bytes: an assumption for WebGPU. */
+/** Driver, libraries and compiled programs, in bytes. The value for WebGPU is an assumption. */
 export const gpuFixedBytes: Readonly<Record<EstimatedGpu, number>> = { cuda: 600e6, webgpu: 200e6 };
 
-/** Values of a forward pass, relative to what the gradient of one layer keeps. */
+/** Memory for the values of a forward pass, relative to what one layer's gradient keeps. */
 const forwardShare = 0.6;
-/** Caches that exist while a step replaces one by the next. */
+/** Number of caches that exist while a step replaces one with the next. */
 const caches = 2;
 
 type Parts = Partial<Record<MemoryPart, number>>;
@@ -46,7 +46,7 @@ function larger<K extends string>(
 	return all;
 }
 
-/** Returns the size of the arena of a program that needs this many bytes at the same time. */
+/** Returns the arena size of a program that needs this many bytes at once. */
 function arena(bytes: number): number {
 	return bytes === 0 ? 0 : 2 ** Math.ceil(Math.log2((1 + fragments) * bytes));
 }
@@ -60,7 +60,7 @@ interface StageBatch {
 	readonly models: number;
 }
 
-/** Estimates the memory of stages in order on a GPU: on CUDA, a run keeps the memory of the programs of earlier stages. */
+/** Estimates GPU memory stage by stage. On CUDA, a run keeps the memory of earlier stages' programs. */
 export class GpuStages {
 	readonly #recipe: ResolvedRecipe;
 	readonly #facts: MemoryFacts;
@@ -69,7 +69,7 @@ export class GpuStages {
 	readonly #copy: number;
 	/** CUDA: memory of each program so far, by name. */
 	readonly #programs = new Map<string, Parts>();
-	/** WebGPU: buffers so far, by what they are for. */
+	/** WebGPU: buffers so far, by purpose. */
 	#buffers: Readonly<Partial<Record<string, number>>> = {};
 
 	constructor(recipe: ResolvedRecipe, facts: MemoryFacts, gpu: EstimatedGpu) {
@@ -90,7 +90,7 @@ export class GpuStages {
 		return sumOf(this.#evaluation);
 	}
 
-	/** Bytes that the runtime takes for the stages so far, without the driver. */
+	/** Bytes that the runtime reserves for the stages so far, excluding the driver. */
 	get reserved(): number {
 		if (this.#gpu === 'cuda') return sum([...this.#programs.values()].map((parts) => arena(sumOf(parts))));
 		return (1 + unused) * sum(Object.values(this.#buffers) as number[]);
@@ -112,7 +112,7 @@ export class GpuStages {
 		return this.#facts.promptTokens ?? assumedPromptTokens;
 	}
 
-	/** The program that evaluates. Its completions may be as long as those in training, or fill the context. */
+	/** The evaluation program. Its completions can be as long as those in training, or fill the context. */
 	get #evaluation(): Parts {
 		const { stages, evaluate } = this.#recipe;
 		const limits = stages.map((stage) => ('max_completion_length' in stage ? (stage.max_completion_length ?? 0) : 0));
@@ -145,7 +145,7 @@ export class GpuStages {
 		return gpuLimits(this.#gpu === 'cuda', this.#facts.deviceBytes);
 	}
 
-	/** Copies of the weights and of the cache of a program that samples `rows` sequences of up to `length` tokens. */
+	/** Weights and cache, including copies, of a program that samples `rows` sequences of up to `length` tokens. */
 	#sampling(rows: number, length: number): Parts {
 		if (rows === 0) return {};
 		const tokens = Math.min(this.#shape.context, length);
@@ -176,7 +176,7 @@ export class GpuStages {
 		return { parts, moment: 'backward' as const, moments };
 	}
 
-	/** Adds a program, or what a later stage needs more of it. */
+	/** Adds a program, or enlarges it if a later stage needs more. */
 	#keep(program: string, parts: Parts): void {
 		this.#programs.set(program, larger(this.#programs.get(program) ?? {}, parts));
 	}

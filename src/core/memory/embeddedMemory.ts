@@ -16,7 +16,7 @@ import { stageMemory } from './stageMemory.ts';
 const fixedBytes = 160 * 2 ** 20;
 /** Copies of the weights in the main thread: initial values, and values to write to a checkpoint. */
 const mainCopies = 5;
-/** Copies of the weights in each worker: session inputs and outputs, and gradients in the order of computation. */
+/** Copies of the weights in each worker: session inputs and outputs, and gradients in computation order. */
 const workerCopies = 6;
 /** The same for a worker that only samples. */
 const samplingCopies = 3;
@@ -29,8 +29,8 @@ const arithmetic: Arithmetic = { compute: 4, attention: 'eager', adapters: 0, pa
 const plainWeights = { frozenBits: null, shards: 1, replicas: 1 } as const;
 
 /**
- * Estimates the memory of the embedded engine on a device. Throws `unsupported` for GPU providers whose memory was never
- * measured.
+ * Estimates the memory of the embedded engine on a device. Throws `unsupported` for GPU providers whose memory has not
+ * been measured.
  */
 export function estimateEmbedded(recipe: ResolvedRecipe, facts: MemoryFacts): MemoryEstimate {
 	const { tensors, overhead, stages, device, ...rest } =
@@ -85,12 +85,11 @@ function onGpu(recipe: ResolvedRecipe, facts: MemoryFacts): DeviceEstimate {
 	const stages = recipe.stages.map((stage, index) => counted.next(stage, index));
 	const tensors = stages.length === 0 ? counted.sampled : Math.max(...stages.map(({ peak }) => peak));
 	const notes = [
-		`Estimated for ${gpu === 'cuda' ? 'CUDA' : 'WebGPU'}. Memory that other programs use is not included.`,
-		'Micro-batches shrink if memory is full, so a run can also work with less.',
+		`Estimated for ${gpu === 'cuda' ? 'CUDA' : 'WebGPU'}. Excludes memory used by other programs.`,
+		'Micro-batches shrink when memory runs out, so a run can also work with less.',
 	];
-	if (recipe.device === 'auto') notes.push('The engine measures at the start which device it uses.');
-	if (facts.deviceBytes === null)
-		notes.push('The memory of the GPU is unknown, so micro-batches have their full size.');
+	if (recipe.device === 'auto') notes.push('The engine measures the available devices at startup and picks one.');
+	if (facts.deviceBytes === null) notes.push('GPU memory is unknown; assumes full-size micro-batches.');
 	return {
 		device: gpu,
 		stages,
@@ -105,8 +104,8 @@ function gpuOf({ device }: ResolvedRecipe): EstimatedGpu {
 	if (device === 'directml' || device === 'coreml') {
 		throw new Failure(
 			'unsupported',
-			`Memory of the embedded engine on ${device} was never measured, so it is not estimated.`,
-			'Set "device" to "cpu", "cuda" or "webgpu" to estimate it there.',
+			`Cannot estimate memory on ${device}: the embedded engine has not been measured there.`,
+			'Set "device" to "cpu", "cuda" or "webgpu" to get an estimate.',
 		);
 	}
 	// On a machine with an NVIDIA GPU, CUDA needs more than WebGPU.

@@ -6,7 +6,7 @@ import type { ReadShape } from './modelShape.ts';
 import { countAdapters, countParameters } from './parameterCounts.ts';
 import { type StageMemory, stageMemory } from './stageMemory.ts';
 
-/** Device type that memory is estimated for. */
+/** Device type for which memory is estimated. */
 export type MemoryDevice = 'cpu' | 'cuda';
 
 export interface MemoryFacts {
@@ -73,8 +73,8 @@ function processesOf(recipe: ResolvedRecipe, pytorch: ResolvedPytorch): number {
 }
 
 /**
- * Estimates the memory that a recipe for the pytorch or ray engine requires. Throws `unsupported` for the embedded engine
- * (embeddedMemory.ts estimates that), and if no stage runs on the engine.
+ * Estimates the memory that a recipe requires on the pytorch or ray engine. Throws `unsupported` for the embedded
+ * engine, which embeddedMemory.ts covers, and if no stage runs on the engine.
  */
 export function estimateRecipe(recipe: ResolvedRecipe, facts: MemoryFacts): MemoryEstimate {
 	const { pytorch } = recipe;
@@ -225,5 +225,5 @@ function adviceFor(recipe: ResolvedRecipe, pytorch: ResolvedPytorch, facts: Memo
 		if (estimateOnce({ ...recipe, pytorch: changed }, changed, facts).fits)
 			return `It would fit with ${words} in "pytorch".`;
 	}
-	return 'No smaller batch size is enough. Use a smaller model, shorter completions, or a larger device.';
+	return 'Reducing the batch size is not enough. Use a smaller model, shorter completions, or a larger device.';
 }

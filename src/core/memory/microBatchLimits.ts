@@ -14,29 +14,29 @@ export type BatchUse = 'sample' | 'train';
 export interface BatchLimits {
 	/** Size of a tensor. */
 	readonly tensorBytes: number;
-	/** Size of the values that a gradient keeps. */
+	/** Size of the values kept for a gradient. */
 	readonly gradientBytes: number;
 	/** Size of the key-value cache. */
 	readonly cacheBytes: number;
 }
 
-/** Independent of the machine, because the sizes of micro-batches determine rounding. */
+/** Independent of the machine, because micro-batch sizes affect rounding. */
 export const cpuLimits: BatchLimits = { tensorBytes: Infinity, gradientBytes: 2 ** 31, cacheBytes: Infinity };
 
-/** Minimum number of rows per micro-batch on a GPU. Each call takes about the same time for any smaller number of rows. */
+/** Minimum number of rows per micro-batch on a GPU. With fewer rows, each call takes about the same time. */
 export const gpuRows: Readonly<Record<BatchUse, number>> = { sample: 256, train: 128 };
 
 /** Fractions of a device's memory. Programs do not share their memory, and temporary values need some as well. */
 const [tensorShare, gradientShare, cacheShare] = [1 / 16, 1 / 4, 1 / 16];
 /** CUDA kernels count elements in 32 bits. */
 const maxTensorBytes = 2 ** 31;
-/** Size of the cache that every GPU has room for. */
+/** Cache size that fits on every GPU. */
 const safeCacheBytes = 2 ** 30;
 
 /**
  * Returns the limits on a GPU.
- * @param loops whether a single program samples whole completions (CUDA): it keeps the whole cache, but unlike other
- * providers, it has no limit of its own for the size of a tensor
+ * @param loops whether a single program samples whole completions (CUDA): it keeps the whole cache but, unlike other
+ * providers, has no tensor size limit of its own
  * @param bytes total memory of the GPU, or null if unknown
  */
 export function gpuLimits(loops: boolean, bytes: number | null): BatchLimits {
@@ -51,7 +51,7 @@ export function gpuLimits(loops: boolean, bytes: number | null): BatchLimits {
 
 /**
  * Returns the number of rows per micro-batch that the limits allow for sequences of up to `tokens` tokens: at least 1.
- * @param prompt maximum number of tokens that attend to each other in one program; for sampling, the length of the prompt
+ * @param prompt maximum number of tokens that attend to each other in one program; for sampling, the prompt length
  */
 export function fittingRows(
 	use: BatchUse,

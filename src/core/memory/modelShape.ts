@@ -128,7 +128,7 @@ export interface ReadShape {
 }
 
 /**
- * Returns the shape described by a Hugging Face config.json. `what` is the name of the file in error messages. Uses the
+ * Returns the shape described by a Hugging Face config.json. `what` is the file name in error messages. Uses the
  * text part of multimodal models. Throws `invalid` if sizes are missing.
  */
 export function shapeOfConfig(value: unknown, what: string): ReadShape {

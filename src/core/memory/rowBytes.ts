@@ -1,6 +1,6 @@
 /** Memory of the embedded engine's programs for one row. */
 
-/** The dimensions on which it depends. `context`: maximum number of tokens of a row. */
+/** Dimensions that determine this memory. `context`: maximum number of tokens in a row. */
 export interface RowShape {
 	readonly context: number;
 	readonly width: number;
@@ -9,17 +9,17 @@ export interface RowShape {
 	readonly feedForward: number;
 }
 
-/** Size of a tensor that every WebGPU device supports (WebGPU, maxStorageBufferBindingSize of the default limits). */
+/** Tensor size that every WebGPU device supports (maxStorageBufferBindingSize in the WebGPU default limits). */
 export const safeTensorBytes = 128 << 20;
 
 export const floatBytes = 4;
 
-/** Values that a gradient may keep for one row of full length, in bytes, before layers are recomputed instead. */
+/** Maximum bytes kept for the gradient of one full-length row. If more are needed, layers are recomputed instead. */
 const keptBytes = 1 << 30;
 
 /**
- * Returns the number of equal groups in which attention processes its heads: as few as possible such that the scores of
- * one row of full length fit into `safeTensorBytes`, or one group per head if none do.
+ * Returns the number of equal groups in which attention processes its heads: as few as possible while the scores of
+ * one full-length row fit into `safeTensorBytes`, or one group per head if none do.
  */
 export function headGroups({ heads, context }: RowShape): number {
 	const most = safeTensorBytes / (floatBytes * context ** 2);
@@ -28,14 +28,14 @@ export function headGroups({ heads, context }: RowShape): number {
 	return groups;
 }
 
-/** Returns the approximate size of the values that the gradient of one layer needs, in bytes, for a row of `tokens`. */
+/** Returns the approximate size of the values that one layer's gradient needs for a row of `tokens`, in bytes. */
 export function layerBytes({ width, feedForward, heads }: RowShape, tokens: number): number {
-	// Copies of the hidden state, queries, keys and values; feed-forward layer, its sigmoid and their product; weights of
-	// attention.
+	// Copies of the hidden state, queries, keys and values; feed-forward layer, its sigmoid and their product;
+	// attention weights.
 	return floatBytes * tokens * (13 * width + 3 * feedForward + heads * tokens);
 }
 
-/** Returns whether gradients recompute the values of each layer, because one row of full length has too many. */
+/** Returns whether gradients recompute the values of each layer, because a full-length row has too many. */
 export function recomputesLayers(shape: RowShape): boolean {
 	return shape.layers * layerBytes(shape, shape.context) > keptBytes;
 }

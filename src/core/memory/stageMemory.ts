@@ -101,7 +101,7 @@ export function stageMemory(shape: ModelShape, how: Arithmetic, weights: Weights
 	const tokens = batch.rows * batch.length;
 	const block = blockActivations(shape, how, batch.length);
 	const between = batch.gradientCheckpointing ? residualBytes(shape, how) : block;
-	// The last norm stores its input, the operand of its weight, and its output.
+	// The last norm stores its input, the value scaled by its weight, and its output.
 	const activations = copies + tokens * (shape.layers * between + 12 * shape.width);
 	const through = tokens * backwardBytes(shape, how);
 	const inBlock = through + (batch.gradientCheckpointing ? tokens * block : 0);

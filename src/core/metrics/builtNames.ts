@@ -7,7 +7,7 @@ export type Described = Omit<MetricInfo, 'name' | 'known' | 'own'>;
 const plain = { healthy: null, rises: null, falls: null, logScale: false } as const;
 
 const phases: Readonly<Record<string, readonly [title: string, explanation: string]>> = {
-	generate: ['Sampling', 'Sampling the completions of the generation batch.'],
+	generate: ['Sampling', 'Sampling completions for the generation batch.'],
 	environment: ['Environment', 'Waiting for the environment: reset, tools, and reward.'],
 	reward: ['Scoring', 'Computing the rewards.'],
 	logprobs: [

@@ -13,7 +13,7 @@ const lossOfStage: Partial<Record<StageType, string>> = {
 	'value-model':
 		'Binary cross-entropy between values and labels, per completion. Lower means a better head. Uncertain labels keep it above 0.',
 	'process-reward-model':
-		'Cross-entropy between predicted and labeled steps. Lower means better judgments. Uncertain labels keep it above 0.',
+		'Cross-entropy between predicted and actual step labels. Lower means better judgments. Uncertain labels keep it above 0.',
 	ppo: 'The clipped surrogate plus vf_coef times the value loss. Its value does not measure progress; reward does. During critic warm-up, it is the value loss alone.',
 	rloo: 'The surrogate objective. Its value does not measure progress; reward does. Advantages are leave-one-out and sum to 0 within each group, so at the first update of each batch the loss is 0, as expected.',
 };

@@ -66,7 +66,7 @@ export interface MetricInfo {
 	readonly over: string;
 	/** One or two sentences for display. */
 	readonly explanation: string;
-	/** Direction that is better, or null if neither is better on its own. */
+	/** Better direction, or null if neither is better on its own. */
 	readonly better: BetterWay | null;
 	readonly group: MetricGroup;
 	/** Whether the axis is logarithmic by default; the user can override it. */

@@ -193,7 +193,7 @@ export class MetricTable {
 	}
 
 	/**
-	 * Adds one value to the newest row, or to a new one. Like `append` with a line of this value, but three times as fast.
+	 * Adds one value to the newest row, or to a new one. Like `append` with a one-value line, but three times as fast.
 	 * @param step at least the newest step
 	 */
 	put(step: number, time: number, stage: string, name: string, value: number | null): void {

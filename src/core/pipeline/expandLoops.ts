@@ -150,7 +150,9 @@ function risingFaults({ rising, stages }: StageLoop, names: readonly string[], p
 	return [...faults, { path: [...place, 'rising'], message }];
 }
 
-/** Skips a stage if accuracy is not rising. Applies from the third round on, when there are two rounds to compare. */
+/**
+ * Skips a stage if accuracy is not rising. Applies from the third round onward, when there are two rounds to compare.
+ */
 function whileRising(stage: PipelineStage, rising: string | undefined, round: number): PipelineStage {
 	if (rising === undefined || round < 3) return stage;
 	return {

@@ -8,11 +8,11 @@ export interface StageCost {
 	 * evaluation; null if not recorded.
 	 */
 	readonly tokens: number | null;
-	/** Price of requests to policies with a price; empty if there were none. */
+	/** Cost of requests to policies that have a price; empty if there were none. */
 	readonly costs: StageUsage['costs'];
 }
 
-/** Returns the tokens and prices that are known, as "12,345 tokens" and "0.0123 USD". */
+/** Returns the known token counts and costs, such as "12,345 tokens" and "0.0123 USD". */
 export function costTexts({ tokens, costs }: StageCost): string[] {
 	return [
 		...(tokens === null ? [] : [formatCounted(tokens, 'token')]),
@@ -20,7 +20,7 @@ export function costTexts({ tokens, costs }: StageCost): string[] {
 	];
 }
 
-/** Returns the sum of several stages. Tokens are unknown if those of any stage are. */
+/** Returns the total cost of several stages. The token count is unknown if it is unknown for any of them. */
 export function sumOfCosts(stages: readonly StageCost[]): StageCost {
 	const costs = new Map<string, number>();
 	for (const { amount, currency } of stages.flatMap((stage) => stage.costs)) {

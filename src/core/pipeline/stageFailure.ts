@@ -11,7 +11,7 @@ export class StageFailure extends Failure {
 	}
 
 	/**
-	 * Returns a failure that names the stage: the error itself if it is known to do so, otherwise a copy.
+	 * Returns a failure that names the stage: the error itself if it already does, otherwise a copy.
 	 * @param what start of the copy's message, such as `The stage "warm" failed`; absent if the message names the stage
 	 */
 	static naming(stage: string, error: unknown, what?: string): StageFailure {

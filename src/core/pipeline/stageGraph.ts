@@ -41,7 +41,7 @@ export function stageGraph(stages: readonly GraphStage[], folded: boolean): Grap
 	return [...nodes.values()];
 }
 
-/** Returns the first free lane from the wanted one on, and marks it as taken. */
+/** Returns the first free lane at or after the wanted one, and marks it as taken. */
 function freeLane(taken: Map<number, Set<number>>, level: number, wanted: number): number {
 	const lanes = taken.get(level) ?? new Set<number>();
 	taken.set(level, lanes);

@@ -5,14 +5,14 @@ import { filledStage } from './filledStage.ts';
 import type { Report } from './pathFault.ts';
 
 /**
- * Row counts that must divide evenly in every process. TRL splits an update's rows into equal parts, and a generation
+ * Row counts that must divide evenly among processes. TRL splits an update's rows into equal parts, and a generation
  * batch must contain whole groups. TRL has `generation_batch_size = per_device_train_batch_size x processes x (TRL's)
  * steps_per_generation`, and its steps_per_generation is ours times the gradient accumulation, so
  *
  *     prompts_per_step x num_generations = microBatch x accumulation x processes x steps_per_generation
  *
- * or there are fewer rows than a microBatch. For stages with a batch_size, `batch_size = microBatch x accumulation x
- * processes`.
+ * unless an update has fewer rows than a microBatch. For stages with a batch_size, `batch_size = microBatch x
+ * accumulation x processes`.
  */
 interface Update {
 	readonly index: number;
@@ -21,7 +21,7 @@ interface Update {
 	readonly amount: number;
 	/** Number of rows per unit of that key. */
 	readonly rows: number;
-	/** Number of updates in which the rows are used. */
+	/** Number of updates that the rows are split into. */
 	readonly parts: number;
 }
 
@@ -55,7 +55,7 @@ function updateOf(stage: Stage, index: number): Update | null {
 	return { index, key: 'batch_size', amount: filledStage(stage).batch_size, rows: 1, parts: 1 };
 }
 
-/** Lists the multiples of `unit` around a number, such as `12 or 16`, each between 1 and 65536. */
+/** Lists the multiples of `unit` closest to a number, such as `12 or 16`, each between 1 and 65536. */
 function around(amount: number, unit: number): string {
 	const below = Math.floor(amount / unit) * unit;
 	return [below, below + unit].filter((one) => one >= 1 && one <= 65_536).join(' or ');

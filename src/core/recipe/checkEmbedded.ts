@@ -5,8 +5,8 @@ import { dataFileKind } from './hubId.ts';
 import type { PathFault, Report } from './pathFault.ts';
 
 /**
- * Reports inputs that the embedded engine cannot read and updates that it cannot split. Unsupported keys are declared
- * along with the keys themselves.
+ * Reports inputs that the embedded engine cannot read and updates that it cannot split. Whether an engine supports a
+ * key is part of its declaration.
  */
 export function checkEmbedded(recipe: Recipe, report: Report): void {
 	const { dataset } = recipe;
@@ -36,7 +36,7 @@ export function checkEmbedded(recipe: Recipe, report: Report): void {
 	}
 }
 
-/** Requires completions and pairs for the embedded engine to be files. */
+/** Reports completions and pairs for the embedded engine that do not come from JSONL files. */
 function checkFile(path: string, kinds: readonly string[], place: PathFault['path'], report: Report): void {
 	const kind = dataFileKind(path);
 	if (kind === null || kinds.includes(kind)) return;

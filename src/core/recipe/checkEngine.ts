@@ -38,8 +38,8 @@ function checkKey(entry: KeySchema, key: string, group: Values, path: PathFault[
 }
 
 /**
- * Returns the entries of the object schema. For a union, uses the first one that has all keys and the type of the
- * value.
+ * Returns an object schema's entries. For a union, uses the first member that has all of the value's keys and matches
+ * its fixed keys.
  */
 function entriesFor(schema: KeySchema, value: Values): KeySchema['entries'] {
 	if (schema.entries !== undefined) return schema.entries;

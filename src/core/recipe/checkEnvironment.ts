@@ -5,7 +5,7 @@ import { resolveTemplate, withCallTags } from '../text/template.ts';
 import { processesOf } from './checkBatches.ts';
 import { attempt, type Report } from './pathFault.ts';
 
-/** Finds conflicts between an environment and the rest of a recipe, and an environment reward in a recipe without an environment. */
+/** Finds conflicts between an environment and the rest of a recipe, and environment rewards in recipes without one. */
 export function checkEnvironment(recipe: Recipe, report: Report): void {
 	const { environment, rewards, template, stages, engine } = recipe;
 	const reward = rewards.findIndex((one) => 'use' in one && one.use === 'environment');
@@ -42,7 +42,7 @@ export function checkEnvironment(recipe: Recipe, report: Report): void {
 	if (typeof template !== 'object' || template.chat !== true) {
 		report(
 			['environment'],
-			'Tool calls are part of a conversation. Add "template": {"prompt": "{prompt}", "chat": true}.',
+			'Tool calls require a chat template. Add "template": {"prompt": "{prompt}", "chat": true}.',
 		);
 	}
 	for (const [i, { type }] of stages.entries()) {
@@ -50,13 +50,15 @@ export function checkEnvironment(recipe: Recipe, report: Report): void {
 	}
 }
 
-/** TRL samples further turns only in processes whose episodes continue, so sampling a turn cannot involve the others. */
+/**
+ * TRL samples more turns only in processes with unfinished episodes, so sampling must not depend on other processes.
+ */
 function checkSampling(recipe: Recipe, report: Report): void {
 	const { vllm, strategy } = recipe.pytorch ?? {};
 	if (vllm?.mode === 'server') {
 		report(
 			['pytorch', 'vllm', 'mode'],
-			'TRL asks a vLLM server for one prompt per group, but the episodes of a group have different turns. Use "colocate".',
+			'TRL asks a vLLM server for one prompt per group, but the episodes in a group have different turns. Use "colocate".',
 		);
 	}
 	if (processesOf(recipe) === 1) return;

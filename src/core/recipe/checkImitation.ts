@@ -6,7 +6,7 @@ import type { Report } from './pathFault.ts';
 
 /**
  * Checks the data that imitation stages learn from, to the extent that the recipe specifies it.
- * @param task task of the dataset, or null for rows from a file
+ * @param task the dataset's task, or null if its rows come from a file
  */
 export function checkImitation({ stages, dataset }: Recipe, task: Task | null, report: Report): void {
 	for (const [i, stage] of stages.entries()) {
@@ -44,7 +44,7 @@ const ofLogits = [
 	'sampling_temperature',
 	'max_completion_length',
 ] as const;
-/** Keys that have no meaning if the policy is its own teacher. */
+/** Keys that have no effect if the policy is its own teacher. */
 const notSelfTaught = ['beta', 'on_policy'] as const;
 const ofSampling = ['on_policy', 'sampling_temperature', 'max_completion_length'] as const;
 
@@ -86,7 +86,7 @@ function checkMethod(stage: DistillStage, index: number, report: Report): void {
 		report(place('beta'), '"minillm" minimizes the reverse KL. Remove "beta".');
 	}
 	if (method !== undefined && stage.data !== undefined) {
-		report(place('method'), `"${method}" learns from samples of the student. Remove "data", or remove this key.`);
+		report(place('method'), `"${method}" learns from the student's own samples. Remove "data", or remove this key.`);
 	}
 	if (isSelfTaught(stage)) {
 		if (stage.teacher !== undefined) {
@@ -105,7 +105,7 @@ function checkMethod(stage: DistillStage, index: number, report: Report): void {
 	if (method === 'sdpo' && rows % num_generations !== 0) {
 		report(
 			place('num_generations'),
-			`"num_generations" ${num_generations} does not divide the ${rows} completions of a batch ("batch_size").`,
+			`"num_generations" ${num_generations} does not divide the ${rows} completions in a batch ("batch_size").`,
 		);
 	} else if (method !== 'sdpo' && stage.num_generations !== undefined) {
 		report(place('num_generations'), '"num_generations" requires "method" "sdpo".');

@@ -3,7 +3,7 @@ import { latentTags } from '../text/latentTags.ts';
 import { type Template, templateTags } from '../text/template.ts';
 import type { PathFault, Report } from './pathFault.ts';
 
-/** Reports latent thoughts that nothing could train, or that later stages would not know of. */
+/** Reports latent thoughts that cannot be trained, or that a later stage would not use. */
 export function checkLatent(recipe: Recipe, template: Template | null, report: Report): void {
 	const { stages, engine } = recipe;
 	for (const [i, stage] of stages.entries()) {
@@ -14,7 +14,7 @@ export function checkLatent(recipe: Recipe, template: Template | null, report: R
 			const next = stages[i + 1]?.type;
 			report(
 				place('latent'),
-				`After "latent", the policy thinks in latent thoughts, but the "${next}" stage that follows has none. Make this the last stage.`,
+				`After "latent", the policy thinks in latent thoughts, but the next stage ("${next}") does not use them. Make this the last stage.`,
 			);
 		}
 		if (recipe.environment !== undefined) {
@@ -30,7 +30,7 @@ export function checkLatent(recipe: Recipe, template: Template | null, report: R
 		} else if (template.prompt.includes(template.think[0])) {
 			report(
 				['template'],
-				`The prompt of the template contains "${template.think[0]}", so it is unclear where latent thoughts belong. Use a template whose prompt does not, such as "r1".`,
+				`The template's prompt contains "${template.think[0]}", so it is unclear where latent thoughts belong. Use a template whose prompt does not, such as "r1".`,
 			);
 		}
 		const taken = latentTags.find((tag) => templateTags(template).includes(tag));
@@ -50,12 +50,15 @@ function checkStage(stage: SftStage, place: (...keys: string[]) => PathFault['pa
 		);
 	}
 	if (until !== undefined) {
-		report(place('until'), '"until" could end the stage while steps are still written. Remove it, or remove "latent".');
+		report(
+			place('until'),
+			'"until" could end the stage while some steps are still written as text. Remove it, or remove "latent".',
+		);
 	}
 	const before = latent.stages * latent.steps_per_stage;
 	if (before < steps) return;
 	report(
 		place('latent', 'steps_per_stage'),
-		`The last of the stages 0 to ${latent.stages} would begin after ${before} updates, but "steps" is ${steps}. Lower "steps_per_stage", or raise "steps".`,
+		`Latent stage ${latent.stages} (the last one) would start after ${before} updates, but "steps" is ${steps}. Lower "steps_per_stage", or raise "steps".`,
 	);
 }

@@ -7,8 +7,8 @@ import type { Report } from './pathFault.ts';
 import type { SequenceLengths } from './sequenceLengths.ts';
 
 /**
- * Limit for the embedded engine, which keeps about four times as many floats (weights, two moments, gradient) in
- * memory.
+ * Parameter limit for the embedded engine, which keeps about four times as many floats (weights, two moments, gradient)
+ * in memory.
  */
 export const maxParameters = 200_000_000;
 

@@ -7,18 +7,18 @@ export function checkPictures(recipe: Recipe, report: Report): void {
 	// checkEngine reports the key for the embedded engine.
 	if ('task' in dataset || dataset.image === undefined || engine === 'embedded') return;
 	const place = ['dataset', 'image'];
-	if (engine === 'ray') report(place, 'Images are read only by the pytorch engine. Set "engine": "pytorch".');
+	if (engine === 'ray') report(place, 'Only the pytorch engine reads images. Set "engine": "pytorch".');
 	if (typeof template !== 'object' || template.chat !== true) {
-		report(place, 'An image is part of a conversation. Add "template": {"prompt": "{prompt}", "chat": true}.');
+		report(place, 'Images require a chat template. Add "template": {"prompt": "{prompt}", "chat": true}.');
 	}
 	if (!('path' in model)) {
 		report(['model'], 'New models do not read images. Set the "path" of a vision-language model.');
 	}
 	if (environment !== undefined) {
-		report(['environment'], 'Episodes cannot start with an image of the dataset. Remove "image" or "environment".');
+		report(['environment'], 'Episodes cannot start with an image from the dataset. Remove "image" or "environment".');
 	}
 	if (pytorch?.vllm !== undefined) {
-		report(['pytorch', 'vllm'], 'Completions for images are sampled without vLLM. Remove "vllm".');
+		report(['pytorch', 'vllm'], 'Completions for images cannot be sampled with vLLM. Remove "vllm".');
 	}
 	for (const [i, { type }] of stages.entries()) {
 		if (type !== 'grpo') report(['stages', i], `Only grpo stages train with images. Remove the ${type} stage.`);

@@ -25,7 +25,7 @@ import { checkRecipe } from './checkRecipe.ts';
 import { attempt, type PathFault, type Report } from './pathFault.ts';
 import { suggest } from './suggest.ts';
 
-/** A decoded recipe, before it is known whether its stages have names. */
+/** A decoded recipe whose stages may or may not have names. */
 export type WrittenRecipe = Omit<Recipe, 'stages'> & {
 	readonly stages: readonly (PipelineStage | StageLoop)[];
 	readonly compare?: readonly Comparison[] | undefined;
@@ -250,7 +250,7 @@ function checkStage(recipe: PipelineRecipe, stage: NamedStage, i: number, report
 		if (head === 'model')
 			report(origin.model === undefined ? path : ['stages', recipe.stages.indexOf(origin), ...path], message);
 		else if (head === 'stages') report(['stages', i, ...rest.slice(1)], message);
-		// Report problems with keys that the stage overrides at the stage; its name is checked separately.
+		// Problems with keys that a stage overrides are reported at the stage. The stage name is checked separately.
 		else if (head !== 'name' && stage[head as string] !== undefined) report(['stages', i, ...path], message);
 		else report(path, message);
 	}
@@ -280,11 +280,11 @@ function checkRunnerStage(recipe: PipelineRecipe, stage: NamedStage, i: number, 
 	if (columns.includes(category)) return;
 	report(
 		['stages', i, 'category'],
-		`"category" is "${category}", which does not exist in problems from the task "${dataset.task}". Choose one of ${columns.join(', ')}, or remove it.`,
+		`"category" is "${category}", which is not a column in problems from the task "${dataset.task}". Choose one of ${columns.join(', ')}, or remove it.`,
 	);
 }
 
-/** Removes duplicates. Needed because errors in the recipe as a whole are found once for each stage. */
+/** Removes duplicates. Needed because errors in the recipe as a whole are found once per stage. */
 function distinct(faults: readonly PathFault[]): PathFault[] {
 	return [...new Map(faults.map((fault) => [JSON.stringify([fault.path, fault.message]), fault])).values()];
 }

@@ -3,7 +3,10 @@ import type { Task } from '../dataset/problem.ts';
 import { filledStage } from './filledStage.ts';
 import type { PathFault, Report } from './pathFault.ts';
 
-/** Reports stages that cannot train on problems that the policy poses, and a reward for such problems without a stage. */
+/**
+ * Reports stages that cannot train on problems that the policy poses, and a reward for such problems if no stage poses
+ * any.
+ */
 export function checkProposals(recipe: Recipe, task: Task | null | undefined, report: Report): void {
 	const own = recipe.rewards.findIndex((reward) => 'use' in reward && reward.use === 'learnability');
 	const places = recipe.stages.flatMap((stage, i) =>
@@ -24,11 +27,11 @@ export function checkProposals(recipe: Recipe, task: Task | null | undefined, re
 		} else if (recipe.rewards.every((reward, at) => at === own || reward.weight === 0)) {
 			report(
 				['rewards'],
-				'Answers have no reward with a weight, so "proposals" would train on none. Raise one of them.',
+				'Every reward for answers has weight 0, so "proposals" would not train on answers. Raise a weight.',
 			);
 		}
 		const { dataset, model } = recipe;
-		// A single stage can also continue another one of its pipeline, which has its own data.
+		// A stage on its own can also continue another pipeline stage, which has its own data.
 		if (i > 0 && !('path' in model) && 'task' in dataset && !(Number(dataset.proposed) > 0)) {
 			const key = '"proposed" to "dataset", such as 0.3';
 			report(place('proposals'), `A new model has not learned to pose problems. Add ${key}, and an sft stage.`);
@@ -36,7 +39,7 @@ export function checkProposals(recipe: Recipe, task: Task | null | undefined, re
 		if (recipe.environment !== undefined) {
 			report(place('proposals'), '"proposals" is not available for episodes. Remove it, or remove "environment".');
 		} else if (task?.proposals === undefined && task !== undefined) {
-			const name = task === null ? 'Problems from files' : `Problems of the task "${task.name}"`;
+			const name = task === null ? 'Problems from files' : `Problems for the task "${task.name}"`;
 			report(
 				place('proposals'),
 				`${name} cannot be posed by the policy, because nothing checks them. Remove "proposals", or use the task "addition", "arithmetic" or "countdown".`,
@@ -52,7 +55,7 @@ function checkStage(stage: GrpoStage | RlooStage, place: (key: string) => PathFa
 		if (value === undefined || value === false) continue;
 		report(
 			place(key),
-			`"${key}" chooses problems from the data, but "proposals" uses none of them. Remove one of the two.`,
+			`"${key}" chooses problems from the data, which "proposals" does not use. Remove one of the two keys.`,
 		);
 	}
 	const { prompts_per_step, num_generations } = filledStage(stage);

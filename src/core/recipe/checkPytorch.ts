@@ -4,7 +4,7 @@ import { checkTrainerBlock } from './checkTrainerBlock.ts';
 import { dataFileKind, hasHubDatasetForm } from './hubId.ts';
 import type { Report } from './pathFault.ts';
 
-/** Checks for conflicting pytorch and ray settings. Unsupported keys are declared along with the keys themselves. */
+/** Checks for conflicting pytorch and ray settings. Whether an engine supports a key is part of its declaration. */
 export function checkPytorch(recipe: Recipe, report: Report): void {
 	checkModel(recipe, report);
 	checkSettings(recipe, report);
@@ -48,7 +48,10 @@ function checkSettings(recipe: Recipe, report: Report): void {
 	}
 	if (pytorch === undefined) return;
 	if (recipe.precision !== undefined && precision !== recipe.precision) {
-		report(place('precision'), `"precision" is also "${recipe.precision}" outside of "pytorch". Remove one of them.`);
+		report(
+			place('precision'),
+			`"precision" is also set to "${recipe.precision}" outside "pytorch". Remove one of them.`,
+		);
 	}
 	if (pytorch.strategy === 'fsdp' && processesOf(recipe) === 1) {
 		const where = recipe.engine === 'ray' ? '"workers" of "ray"' : '"processes"';

@@ -40,7 +40,7 @@ function optionFault(
 			if (reward.scale[0] >= reward.scale[1])
 				return [
 					'scale',
-					`"scale" ${JSON.stringify(reward.scale)} must start with its lower end. Swap the ends or move them apart.`,
+					`"scale" ${JSON.stringify(reward.scale)} must be in ascending order. Set its first number below the second.`,
 				];
 			return reward.prompt !== undefined && !reward.prompt.includes('{response}')
 				? ['prompt', '"prompt" does not contain {response}. Add it where the text to judge belongs.']

@@ -19,8 +19,8 @@ export function checkTrainerBlock(stage: Stage, index: number, report: Report): 
 }
 
 /**
- * Returns whether an option must be set in the stage. Keys that can be missing were TRL options before the embedded
- * engine supported them, so recipes can still have them in the block.
+ * Returns whether an option must be set in the stage. Optional keys were TRL options before the embedded engine
+ * supported them, so recipes may still set them in the block.
  */
 function isStageKey(stage: Stage, keys: Readonly<Record<string, KeySchema>>, key: string): boolean {
 	return Object.hasOwn(keys, key) && (keys[key]?.facts?.maybe !== true || Object.hasOwn(stage, key));

@@ -19,7 +19,7 @@ interface Node {
 }
 type Path = PathFault['path'];
 
-/** Returns the name for a path in an error message. */
+/** Returns how error messages refer to a path. */
 function nameOf(path: Path): string {
 	const last = path.at(-1);
 	if (last === undefined) return 'The recipe';
@@ -55,7 +55,7 @@ function ownFaults(node: Node, value: unknown, path: Path, out: PathFault[]): vo
 	out.push({ path, message: `${nameOf(path)} ${words}${given}.`, ...(fix === null ? {} : { fix }) });
 }
 
-/** Returns the key that other trainers' configurations call by this name, or null if there is none. */
+/** Returns the key for which other trainers' configurations use this name, or null if there is none. */
 function knownByOtherName(
 	name: string,
 	known: readonly string[],
@@ -65,7 +65,7 @@ function knownByOtherName(
 	return known.find((key) => entries[key]?.facts?.alsoCalled?.includes(plain)) ?? null;
 }
 
-/** Counts the keys of a value that an object schema has. Near misses count as half. */
+/** Counts how many of a value's keys an object schema has. Near misses count as half. */
 function likeness(option: Node, value: Record<string, unknown>): number {
 	const known = Object.keys(option.entries ?? {});
 	let score = 0;
@@ -162,7 +162,7 @@ function explainChoice(node: Node, value: unknown, path: Path, out: PathFault[])
 	else explainObject(best.option, value, path, out);
 }
 
-/** Explains a choice that depends on the value of one key. For an unknown value, suggests the closest option. */
+/** Explains a choice that depends on one key's value. For an unknown value, suggests the closest option. */
 function explainVariant(node: Node, key: string, value: Record<string, unknown>, path: Path, out: PathFault[]): void {
 	const objects = ((node.options ?? []) as readonly Node[]).filter((option) => option.entries !== undefined);
 	const [chosen] = objects

@@ -35,7 +35,7 @@ interface ValueSchema extends KeySchema {
 
 let all: readonly Found[] | null = null;
 
-/** Returns the paths of all keys, in the order of their declaration. */
+/** Returns the paths of all keys, in declaration order. */
 export const recipeKeyPaths = (): readonly string[] => keys().map(({ parts }) => pathOf(parts));
 
 /**
@@ -188,7 +188,7 @@ function numbersOf(pipe: NonNullable<ValueSchema['pipe']>): string {
 		: `${kind}, ${String(min)} to ${String(max)}`;
 }
 
-/** Returns the actions of a pipe and of the pipes that it begins with. */
+/** Returns the actions of a pipe, including those of pipes nested at its start. */
 const flat = (pipe: NonNullable<ValueSchema['pipe']>): NonNullable<ValueSchema['pipe']> =>
 	pipe.flatMap((action, i) =>
 		i === 0 && action.pipe !== undefined && action.pipe !== pipe ? flat(action.pipe) : [action],

@@ -1,7 +1,7 @@
 import { findNodeAtLocation, modify, parseTree } from 'jsonc-parser';
 import type { RecipeChange } from './recipeFix.ts';
 
-/** A replacement of text; offsets are in UTF-16 code units. */
+/** A text replacement; offsets are in UTF-16 code units. */
 export interface TextEdit {
 	readonly offset: number;
 	readonly length: number;

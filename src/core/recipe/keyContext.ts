@@ -7,7 +7,7 @@ import { defaultCompletionLength, type SequenceLengths } from './sequenceLengths
 const fileCompletionLength = 64;
 
 /**
- * Returns the default completion length of a stage.
+ * Returns a stage's default completion length.
  * @param lengths lengths of the task's problems, or null for rows from a file
  */
 export const completionLengthOf = (lengths: SequenceLengths | null): number =>

@@ -1,6 +1,6 @@
 import { type Node, parseTree } from 'jsonc-parser';
 
-/** Pages about families of algorithms: file names in docs, without extension, and their titles. */
+/** Pages about algorithm families: file names in docs, without extension, and their titles. */
 export const docPages = {
 	losses: 'Policy losses and advantages',
 	'off-policy': 'Asynchronous and off-policy training',
@@ -14,7 +14,7 @@ export const docPages = {
 } as const;
 export type DocPage = keyof typeof docPages;
 
-/** Pages of stage types, and of `loss_type` in their stages. */
+/** Pages for stage types and for the `loss_type` of their stages. */
 const ofTypes: ReadonlyMap<unknown, DocPage> = new Map<unknown, DocPage>([
 	['grpo', 'losses'],
 	['distill', 'distillation'],
@@ -50,13 +50,13 @@ const ofRewards: ReadonlyMap<unknown, DocPage> = new Map<unknown, DocPage>([
 ]);
 
 export interface PageLink {
-	/** Position of a key or value in the text, in UTF-16 code units, with its quotes. */
+	/** Position of a key or value in the text, in UTF-16 code units, including its quotes. */
 	readonly offset: number;
 	readonly length: number;
 	readonly page: DocPage;
 }
 
-/** Returns links from keys and values of a recipe, which can have errors, to the pages about their algorithms. */
+/** Returns links from recipe keys and values to the pages about their algorithms. The recipe can have errors. */
 export function pageLinks(text: string): PageLink[] {
 	const links: PageLink[] = [];
 	const root = parseTree(text, [], { allowTrailingComma: true });

@@ -53,7 +53,7 @@ const syntaxWords: Readonly<Record<string, string>> = {
 	UnexpectedEndOfString: 'Unterminated string. Add a double quote.',
 };
 
-/** Returns the value of a syntax tree. All keys become own properties, whatever their name. Reports duplicate keys. */
+/** Returns the value of a syntax tree. All keys become own properties, regardless of name. Reports duplicate keys. */
 function treeValue(node: Node, path: PathFault['path'], faults: { node: Node; fault: PathFault }[]): unknown {
 	if (node.type === 'array') return (node.children ?? []).map((child, i) => treeValue(child, [...path, i], faults));
 	if (node.type !== 'object') return node.value;
@@ -94,7 +94,7 @@ function nodeAt(root: Node, path: PathFault['path']): Node {
 
 /**
  * Parses a recipe from JSON with comments and trailing commas. Reports errors in syntax, keys, types, and combinations
- * of keys, each with its location. A recipe that is returned can be resolved.
+ * of keys, each with its location. A returned recipe can always be resolved.
  */
 export function parseRecipe(text: string): ParsedRecipe {
 	const starts = lineStarts(text);
@@ -171,9 +171,7 @@ function lineStarts(text: string): number[] {
 	return starts;
 }
 
-/**
- * Like {@link parseRecipe}, but throws `invalid` for the first error. `what` is the name of the file in the message.
- */
+/** Like {@link parseRecipe}, but throws `invalid` for the first error. `what` is the file name in the message. */
 export function recipeOrThrow(text: string, what: string): Omit<Extract<ParsedRecipe, { readonly ok: true }>, 'ok'> {
 	const parsed = parseRecipe(text);
 	if (parsed.ok) return parsed;

@@ -12,7 +12,7 @@ export interface PathFault {
 
 export type Report = (path: PathFault['path'], message: string) => void;
 
-/** Runs a function and reports a Failure that it throws as an error at the given path. */
+/** Runs a function and reports any Failure it throws as an error at the given path. */
 export function attempt<T>(report: Report, path: PathFault['path'], make: () => T): T | null {
 	try {
 		return make();

@@ -48,11 +48,10 @@ function resolveReward(reward: RewardSpec, machine: Machine): ResolvedReward {
 }
 
 /**
- * Returns the number of rows per micro-batch. This is at most the default, and small enough that the smallest batch in
- * the run has work for {@link runDefaults.sharers} workers, but not so small that passing gradients costs more time
- * than it saves. Only the stages determine it, not the machine or `workers`: how a gradient sum is split affects
- * rounding, so otherwise the same recipe and seed would give different numbers on a machine with a different core
- * count.
+ * Returns the number of rows per micro-batch. This is at most the default, and small enough for the smallest batch in
+ * the run to occupy {@link runDefaults.sharers} workers, but not so small that passing gradients costs more time than
+ * it saves. Only the stages determine it, not the machine or `workers`: how a gradient sum is split affects rounding,
+ * so otherwise the same recipe and seed would give different numbers on a machine with a different core count.
  */
 function microBatches(stages: readonly ResolvedStage[]): { sampleRows: number; trainRows: number } {
 	const samples = (stage: ResolvedStage) =>
@@ -166,7 +165,7 @@ export function resolveChecked(recipe: Recipe, machine: Machine): ResolvedRecipe
 	};
 }
 
-/** Adds the settings that a run's recipe is missing when the run continues on a different engine. */
+/** Adds the settings that a run's recipe lacks when the run continues on a different engine. */
 export function withEngineSettings(recipe: ResolvedRecipe): ResolvedRecipe {
 	if (recipe.engine === 'embedded' || recipe.pytorch !== undefined) return recipe;
 	// None of these settings are paths.
@@ -175,7 +174,7 @@ export function withEngineSettings(recipe: ResolvedRecipe): ResolvedRecipe {
 	return { ...rest, pytorch: resolveKeys(pytorchSchema, { precision }, context) };
 }
 
-/** Decodes the recipe.json of a run. Throws `invalid`, naming the location of the error. */
+/** Decodes a run's recipe.json. Throws `invalid` with the location of the error. */
 export function decodeResolvedRecipe(value: unknown, what = 'recipe.json'): ResolvedRecipe {
 	return decodeOrThrow(resolvedRecipeSchema, value, what);
 }

@@ -33,7 +33,7 @@ function resolveEntries(keys: Readonly<Record<string, KeySchema>>, given: Values
 }
 
 /**
- * Returns the default value of a key.
+ * Returns a key's default value.
  * @param group the object that contains the key: given values, plus the already resolved keys before it
  */
 function defaultOf(fallback: unknown, group: Values, context: KeyContext): unknown {

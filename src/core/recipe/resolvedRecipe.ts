@@ -65,10 +65,10 @@ export const resolvedRecipeSchema = v.strictObject({
 		prompt: v.string(),
 		think: v.nullable(v.tuple([v.string(), v.string()])),
 		answer: v.nullable(v.tuple([v.string(), v.string()])),
-		/** Tags of tool calls and answers. Present in recipes of the embedded engine with an environment. */
+		/** Tags for tool calls and answers. Present in recipes of the embedded engine with an environment. */
 		call: v.optional(v.tuple([v.string(), v.string()])),
 		result: v.optional(v.tuple([v.string(), v.string()])),
-		/** Tokens of latent thoughts. Present in recipes with such thoughts. */
+		/** Tokens for latent thoughts. Present in recipes with such thoughts. */
 		latent: v.optional(v.pipe(v.array(v.string()), v.readonly())),
 		/** pytorch: whether the prompt is a user message, formatted with the model's chat template. */
 		chat: v.optional(v.boolean()),
@@ -79,8 +79,8 @@ export const resolvedRecipeSchema = v.strictObject({
 			resolvedBuiltInSchema,
 			v.strictObject({
 				/**
-				 * Absolute path or, in a run folder, the path of the run's own copy, which is relative to the folder and uses
-				 * `/` as the separator.
+				 * Absolute path or, in a run folder, the path to the run's own copy, relative to the folder and with `/` as the
+				 * separator.
 				 */
 				file: v.string(),
 				/** Reward name, or null for every reward in the file. */
@@ -90,7 +90,7 @@ export const resolvedRecipeSchema = v.strictObject({
 			}),
 		]),
 	),
-	/** `file` is a path like that of a reward file. */
+	/** `file` is a path, as for reward files. */
 	environment: v.optional(resolvedSchema(environmentSchema.keys)),
 	/** The run's copies of reward files and their imports, sorted by path. Absent if there are none. */
 	rewardFiles: v.optional(

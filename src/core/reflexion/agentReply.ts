@@ -41,7 +41,7 @@ const reference = v.union([
 
 export type AgentReplyKind = 'draft' | 'revision';
 
-/** Schema for a draft answer, based on Shinn et al. 2023 with a research agent. */
+/** Schema for a draft answer, based on Shinn et al. 2023 and extended for a research agent. */
 export const draftSchema = v.object({
 	answer,
 	reflection,
@@ -69,8 +69,8 @@ export const queriesOf = ({ search_queries }: AgentReply): AgentQuery[] =>
 const names = ['answer', 'reflection', 'search_queries', 'references'] as const;
 
 /**
- * Extracts the JSON object from a model reply, ignoring any surrounding text. Returns a string that describes the
- * error, as feedback for the model, if there is none.
+ * Extracts the JSON object from a model reply, ignoring any surrounding text. If there is none, returns a string that
+ * describes the error, as feedback for the model.
  */
 export function readAgentReply(reply: string, kind: AgentReplyKind, cutOff = false): AgentReply | string {
 	const text = withoutThinking(reply);

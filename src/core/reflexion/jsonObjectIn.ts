@@ -47,7 +47,7 @@ function parsed(text: string): Fields | undefined {
 			const value: unknown = JSON.parse(candidate());
 			return isFields(value) ? value : undefined;
 		} catch {
-			// The next.
+			// Try the next candidate.
 		}
 	}
 	return undefined;

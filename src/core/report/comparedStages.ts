@@ -43,7 +43,7 @@ export function compareStages(
 	const pairs = pairedMeans(stage, against, { measure, category });
 	const questions = pairs.length;
 	if (questions < fewestProblems) {
-		return { reason: `only ${formatCounted(questions, 'question')} in common, which is too few to compare` };
+		return { reason: `only ${formatCounted(questions, 'question')} in common, too few to compare` };
 	}
 	const mean = (side: 0 | 1) => pairs.reduce((sum, pair) => sum + pair[side], 0) / questions;
 	const difference = differenceInterval(

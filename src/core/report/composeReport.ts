@@ -154,7 +154,7 @@ function pipelinesTable(pipelines: readonly ReportedPipeline[]): ReportTable {
 			{ title: 'pipeline' },
 			{ title: 'seed', numbers: true },
 			{ title: 'status' },
-			{ title: 'began' },
+			{ title: 'started' },
 			{ title: 'total stage time', numbers: true },
 		],
 		rows: pipelines.map((pipeline) => [
@@ -179,7 +179,7 @@ function pipelineRows({
 	return [
 		['pipeline', id],
 		['status', error === null ? status : `${status}: ${error}`],
-		['began', timeText(created)],
+		['started', timeText(created)],
 		['last update', `${timeText(updated)}, after ${formatDuration(updated - created)}`],
 		['stages', `${finished} of ${stages.length} finished`],
 	];
@@ -240,11 +240,11 @@ function overviewRows(run: ReportedRun): (readonly [string, string])[] {
 		['run', id],
 		['engine', engine],
 		['status', error === null ? status : `${status}: ${error}`],
-		['began', elapsed === null ? 'not recorded' : timeText(created)],
+		['started', elapsed === null ? 'not recorded' : timeText(created)],
 		['last update', elapsed === null ? timeText(updated) : `${timeText(updated)}, after ${formatDuration(elapsed)}`],
 		['steps', step === null ? 'not recorded' : totalSteps === null ? String(step) : `${step} / ${totalSteps}`],
 		...(device === '' ? [] : [['device', device] as const]),
-		['continues', parent === null ? 'no other run' : `${parent.run}, ${parent.checkpoint}`],
+		['continued from', parent === null ? 'none' : `${parent.run}, ${parent.checkpoint}`],
 		...(tags.length === 0 ? [] : [['tags', tags.join(', ')] as const]),
 		...(first === null || first === undefined ? [] : [['held-out accuracy before', intervalText(first)] as const]),
 		...(last === null || last === undefined ? [] : [['held-out accuracy after', intervalText(last)] as const]),

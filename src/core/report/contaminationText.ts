@@ -6,9 +6,9 @@ export function contaminationText({ questions, tooShort, files }: ContaminationF
 	const short =
 		tooShort === 0 ? '' : ` ${formatCounted(tooShort, 'question')} with fewer than 3 words were not checked.`;
 	const sentences = files.map(({ name, rows, overlapping, first }) => {
-		const of = `${formatCounted(rows, 'row')} of ${name}`;
+		const of = `${formatCounted(rows, 'row')} in ${name}`;
 		if (overlapping === 0 || first === null)
-			return `None of ${of} overlap with the ${formatCounted(questions, 'question')}.`;
+			return `0 of ${of} overlap with the ${formatCounted(questions, 'question')}.`;
 		return `${overlapping} of ${of} ${overlapping === 1 ? 'overlaps' : 'overlap'} with a question, first on line ${first.line}: "${first.words}".`;
 	});
 	return `${sentences.join(' ')}${short}`;

@@ -204,7 +204,7 @@ function tablesOf({
 		blocks.push({
 			kind: 'table',
 			caption: 'Comparison with published results',
-			columns: [{ title: 'model' }, { title: 'measure' }, { title: 'result', numbers: true }, { title: 'source' }],
+			columns: [{ title: 'model' }, { title: 'metric' }, { title: 'result', numbers: true }, { title: 'source' }],
 			rows: [
 				[evaluation.policy, 'pass@1', intervalText(accuracy), 'measured locally'],
 				...(max === undefined || max.k < 2
@@ -224,7 +224,7 @@ function tablesOf({
 		blocks.push({
 			kind: 'table',
 			caption: 'By category',
-			columns: [{ title: 'kind' }, { title: 'questions', numbers: true }, { title: 'pass@1', numbers: true }],
+			columns: [{ title: 'category' }, { title: 'questions', numbers: true }, { title: 'pass@1', numbers: true }],
 			rows: categories.map((row) => [row.name, String(row.problems), intervalText(row)]),
 		});
 	}
@@ -232,7 +232,7 @@ function tablesOf({
 		blocks.push({
 			kind: 'table',
 			caption: 'By completion length',
-			columns: [{ title: 'tokens' }, { title: 'samples', numbers: true }, { title: 'right', numbers: true }],
+			columns: [{ title: 'tokens' }, { title: 'samples', numbers: true }, { title: 'correct', numbers: true }],
 			rows: byLength.map(({ from, to, samples, accuracy }) => [
 				from === to ? formatNumber(from) : `${formatNumber(from)} to ${formatNumber(to)}`,
 				String(samples),

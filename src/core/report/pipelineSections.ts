@@ -89,7 +89,7 @@ export function claimsTable(claims: readonly ComparedClaim[]): ReportTable | nul
 
 /** Evaluations of one stage across pipelines. */
 interface MeasuredStage {
-	/** Title of the evaluated stage, with the perturbation of its thinking. */
+	/** Title of the evaluated stage, including any perturbation of its thinking. */
 	readonly title: string;
 	readonly evaluations: readonly ReportedEvaluation[];
 	/** Duration of the evaluated stage, in seconds. */
@@ -114,7 +114,7 @@ export function measuredTable(pipelines: readonly ReportedPipeline[]): ReportTab
 	if (measured.length === 0) return null;
 	const kinds = [...new Set(measured.flatMap(({ evaluations }) => evaluations.flatMap(kindsOf)))].slice(0, 8);
 	const several = pipelines.length > 1;
-	// Most recipes have none of these.
+	// Most pipelines have none of these markers.
 	const marks = (['verification', 'backtracking'] as const).filter((mark) =>
 		measured.some(({ evaluations }) => evaluations.some(({ completions }) => (completions?.[mark] ?? 0) > 0)),
 	);

@@ -1,7 +1,7 @@
 import type { EvaluatedRound } from '../pipeline/rounds.ts';
 import type { ReportedEvaluation, ReportedRun } from './reportedRun.ts';
 
-/** A pipeline stage, whether or not it has a run. */
+/** A pipeline stage, with or without a run. */
 export interface ReportedPipelineStage {
 	readonly name: string;
 	readonly type: string;

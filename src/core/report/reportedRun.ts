@@ -8,7 +8,7 @@ import type { CompletionSummary } from './completionSummary.ts';
 
 /** Everything a report uses from a run folder. All text is untrusted. */
 export interface ReportedRun {
-	/** Display name: the name of the run or, in a pipeline, of the stage. */
+	/** Display name: the run name or, in a pipeline, the stage name. */
 	readonly title: string;
 	readonly id: string;
 	readonly engine: string;

@@ -46,7 +46,7 @@ function runsTable(runs: readonly ReportedRun[]): ReportTable {
 			{ title: 'run' },
 			{ title: 'engine' },
 			{ title: 'status' },
-			{ title: 'began' },
+			{ title: 'started' },
 			{ title: 'took', numbers: true },
 			{ title: 'steps', numbers: true },
 			{ title: 'held-out accuracy after', numbers: true },

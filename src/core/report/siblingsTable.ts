@@ -79,10 +79,10 @@ function tableOf(
 			),
 		]),
 		note: [
-			`Gain: paired difference by question to the evaluation of ${start}, with its 95% interval${pipelines > 1 ? ' over the questions of all pipelines' : ''}.`,
+			`Gain: paired difference by question from the evaluation of ${start}, with its 95% interval${pipelines > 1 ? ' over the questions of all pipelines' : ''}.`,
 			threshold === null
 				? 'No stage improved its held-out accuracy.'
-				: 'Steps: until the held-out accuracy first reached this value, halfway from the start to the highest final one.',
+				: 'Steps: number until held-out accuracy first reached this value, halfway between the start and the highest final accuracy.',
 			'KL to the reference (only with a KL term) and entropy of the policy, in nats per token: means over the last tenth of the steps.',
 			...(pipelines > 1 ? ['Mean (min to max) over pipelines.'] : []),
 		].join(' '),

@@ -13,7 +13,7 @@ export interface BuiltInInfo {
 	readonly range: string;
 	/** When the reward is null for a row. */
 	readonly nullRule: string;
-	/** Path of the implementation, relative to src; the build copies it to dist/rewards/FILE. */
+	/** Path to the implementation, relative to src; the build copies it to dist/rewards/FILE. */
 	readonly file: string;
 }
 
@@ -70,7 +70,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		formula:
 			'iou: sum of IoU of matched boxes / max(boxes, gold boxes); confidence: mean(c if matched, else 1 - c); each box, in order of decreasing confidence c, takes the free gold box with the highest IoU above the threshold',
 		source:
-			'Visual-RFT (Liu et al. 2025), section 3.2: R_IoU and R_conf; divided by the gold boxes if there are more of them, as in its code',
+			'Visual-RFT (Liu et al. 2025), section 3.2: R_IoU and R_conf; divided by the number of gold boxes if it is larger, as in the published code',
 		range: '0 to 1',
 		nullRule: 'no gold boxes, or the gold boxes cannot be read',
 		file: 'core/reward/iouReward.ts',
@@ -78,7 +78,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'classification',
 		title: 'Classification',
-		sentence: 'Whether the answer is the name of the gold class, in any case and with any separators.',
+		sentence: 'Whether the answer is the name of the gold class, ignoring case and separators.',
 		formula: '1 if class(answer) = class(gold), else 0',
 		source: 'Visual-RFT (Liu et al. 2025), section 3.2: R_acc, with whole names instead of substrings',
 		range: '0 or 1',
@@ -216,11 +216,11 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'majority',
 		title: 'Majority vote',
-		sentence: 'Whether the answer is the most frequent one among the completions of the same prompt. Needs no labels.',
-		formula: '1 if normalize(answer) is the most frequent answer of the group, else 0; ties go to the first one',
+		sentence: 'Whether the answer is the most frequent one among the completions for the same prompt. Needs no labels.',
+		formula: '1 if normalize(answer) is the most frequent answer in the group, else 0; ties go to the first one',
 		source: 'TTRL (Zuo et al. 2025), the estimated label by majority voting',
 		range: '0 or 1',
-		nullRule: 'only one completion of the prompt is scored',
+		nullRule: 'only one completion for the prompt is scored',
 		file: 'core/reward/majorityReward.ts',
 	},
 	{
@@ -230,7 +230,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		formula: '-mean(H_t), the entropy in nats of the distribution from which token t was sampled',
 		source: 'RENT (Prabhudesai et al. 2025)',
 		range: '0 or less',
-		nullRule: 'the entropies are unknown, for example when a recorded rollout is scored again',
+		nullRule: 'the entropies are unknown, for example when a recorded rollout is rescored',
 		file: 'core/reward/certaintyReward.ts',
 	},
 	{
@@ -240,18 +240,18 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		formula: 'mean(KL(U || p_t)) = mean(-mean_v(log p_t(v)) - log V), in nats, for V tokens in the vocabulary',
 		source: 'Intuitor (Zhao et al. 2025), equation 2',
 		range: '0 or more',
-		nullRule: 'the distributions are unknown, for example when a recorded rollout is scored again',
+		nullRule: 'the distributions are unknown, for example when a recorded rollout is rescored',
 		file: 'core/reward/selfCertaintyReward.ts',
 	},
 	{
 		name: 'self-judge',
 		title: 'Self-judge',
-		sentence: 'What the policy itself says about the answer when it is asked for a verdict. Needs no labels.',
+		sentence: "The policy's own verdict on the answer. Needs no labels.",
 		formula: 'verdicts equal to "accept" / verdicts sampled; 0 if the completion has no answer',
 		source:
 			'Self-Rewarding Language Models (Yuan et al. 2024), section 2; the verdicts are those of the current policy',
 		range: '0 to 1',
-		nullRule: 'the policy is not at hand, for example when a recorded rollout is scored again',
+		nullRule: 'the policy is not available, for example when a recorded rollout is rescored',
 		file: 'core/reward/selfJudgeReward.ts',
 	},
 	{

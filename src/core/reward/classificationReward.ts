@@ -4,10 +4,10 @@ import { answerOf, goldTexts, type RewardSample } from './rewardSample.ts';
 
 type Options = Pick<RewardEntry<'classification'>, 'column'>;
 
-/** Longest answer that can be the name of a class, in characters. */
+/** Longest answer that can be a class name, in characters. */
 const longest = 200;
 
-/** Returns a class name without what differs between spellings: case, separators and punctuation. */
+/** Normalizes a class name by removing differences in case, separators and punctuation. */
 function className(text: string): string {
 	return text
 		.normalize('NFKC')
@@ -17,9 +17,9 @@ function className(text: string): string {
 }
 
 /**
- * Returns 1 if the answer is the name of the gold class, in any case and with any separators ("Airbus_A320", "airbus
- * a-320"), 0 if it is not or is missing, and null without a gold class. If the gold value is a list, its items
- * are names of the same class.
+ * Returns 1 if the answer is the name of the gold class, ignoring case and separators ("Airbus_A320", "airbus a-320"),
+ * 0 if it is wrong or missing, and null without a gold class. If the gold value is a list, its items are names of the
+ * same class.
  */
 export function classificationReward(sample: RewardSample, options: Options, tags: TraceTags): number | null {
 	const names = goldTexts(sample, options.column).map(className).filter(Boolean);

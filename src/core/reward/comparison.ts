@@ -97,7 +97,7 @@ export function flippedRows(rows: readonly Pick<RowToCompare, 'before' | 'after'
 }
 
 /**
- * Compares two rewards, or two weightings, over recorded rollouts. The rows of a step form one generation batch; the
+ * Compares two rewards, or two weightings, over recorded rollouts. The rows in a step form one generation batch; the
  * settings are those of the run's stage.
  */
 export function compareRows(

@@ -3,11 +3,11 @@ import type { TraceTags } from '../trace/trace.ts';
 import { answerOf, type RewardSample } from './rewardSample.ts';
 
 /**
- * Returns 1 for each completion whose answer is the most frequent one among the completions of the same prompt, and 0
+ * Returns 1 for each completion whose answer is the most frequent one among the completions for the same prompt, and 0
  * for the others: a label-free reward (Zuo et al. 2025, TTRL, arXiv:2504.16084). Answers are compared after
  * normalization. Completions without a single answer do not vote; if there is a tie, the answer that occurs first wins.
  * Returns null for a prompt with a single completion, which would always agree with itself.
- * @param samples a whole batch, with all completions of each prompt
+ * @param samples a whole batch, with all completions for each prompt
  */
 export function majorityRewards(samples: readonly RewardSample[], tags: TraceTags): (number | null)[] {
 	const answers = samples.map((sample) => {

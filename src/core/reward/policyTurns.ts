@@ -13,9 +13,9 @@ export interface PolicyTurn {
 const policyRoles: ReadonlySet<unknown> = new Set(['assistant', 'model', 'ai', 'gpt']);
 
 /**
- * Returns the turns of the policy in a completion that is a list of messages, in order. Excludes text from tools and
- * users, and tool calls, which trainers remove from the text. Reasoning from a separate field is put back into the
- * template's tags; without such tags, it is not part of the text.
+ * Returns the policy's turns in a completion that is a list of messages, in order. Excludes text from tools and users,
+ * and tool calls, which trainers remove from the text. Reasoning from a separate field is put back into the template's
+ * tags; without such tags, it is not part of the text.
  * @param messages from any trainer, so their fields can have any type
  */
 export function policyTurns(messages: readonly ScoredMessage[], tags: TraceTags): PolicyTurn[] {

@@ -5,8 +5,8 @@ import type { Trace, TraceTags } from '../trace/trace.ts';
 import type { PolicyTurn } from './policyTurns.ts';
 
 /**
- * Reward input for a row, with a lazily parsed completion. In a conversation, the completion is the last message of the
- * policy, so tool results are not scored as the policy's output.
+ * Reward input for a row, with a lazily parsed completion. In a conversation, the completion is the policy's last
+ * message, so tool results are not scored as the policy's output.
  */
 export interface RewardSample extends ScoreRow {
 	readonly trace: Trace;

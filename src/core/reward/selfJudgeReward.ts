@@ -3,9 +3,8 @@ import { parseTrace, soleAnswer } from '../trace/parseTrace.ts';
 import type { TraceTags } from '../trace/trace.ts';
 
 /**
- * The policy as the judge of its own answers (Yuan et al. 2024, "Self-rewarding language
- * models", arXiv:2401.10020, section 2). There the judge gives points for a rubric; here it accepts or rejects, which
- * small models can do.
+ * The policy as the judge of its own answers (Yuan et al. 2024, "Self-rewarding language models", arXiv:2401.10020,
+ * section 2). There, the judge scores against a rubric; here, it only accepts or rejects, which small models can do.
  */
 type SelfJudge = Pick<RewardEntry<'self-judge'>, 'prompt' | 'accept'>;
 
@@ -25,7 +24,7 @@ export function verdictProblem(
 	return prompt.replace(/\{(problem|response)\}/g, (_, name: string) => texts[name] as string);
 }
 
-/** Returns the fraction of verdicts that accept. Verdicts without an answer do not. */
+/** Returns the fraction of verdicts that accept. A verdict without an answer counts as a rejection. */
 export function selfJudgeReward({ accept }: SelfJudge, verdicts: readonly string[], tags: TraceTags): number {
 	const accepted = verdicts.filter((verdict) => soleAnswer(parseTrace(verdict, tags), tags)?.trim() === accept);
 	return accepted.length / verdicts.length;

@@ -32,5 +32,5 @@ export function readBudget(text: string): SearchBudget | null {
 	return budget;
 }
 
-/** Describes the format in which {@link readBudget} reads budgets. */
+/** Describes the budget format that {@link readBudget} accepts. */
 export const budgetFormat = `Use the format "20000 tokens, 60 seconds". Limits: ${budgetNames.join(', ')}.`;

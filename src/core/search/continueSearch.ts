@@ -109,7 +109,7 @@ export function continuationEvents(
 		throw new Failure('invalid', 'The problem node cannot be edited.', 'Start a new search with a different problem.');
 	}
 	const written = action === 'edit' ? (text ?? '') : forced(node, details.get(node.id), token, text);
-	if (written === '') throw new Failure('invalid', 'The text of the new node is empty.');
+	if (written === '') throw new Failure('invalid', 'The new node has no text.');
 	const whole = node.fresh ? written : tree.textOf(node.parents[0] as number) + written;
 	const final = tags.answer !== null && whole.includes(tags.answer[1]);
 	return [

@@ -7,7 +7,7 @@ type ToolEvent = Omit<Extract<TreeEventInput, { t: 'tool' }>, 'at'>;
 type ReadToolEvent = Extract<TreeEvent, { t: 'tool' }>;
 
 /**
- * Returns the path to a node as turns of an episode: one turn per node. A turn without calls that is not the last one
+ * Returns the path to a node as episode turns, one per node. A turn without calls that is not the last one
  * was truncated by a budget, so it is the start of the next turn.
  */
 export function turnsOf(tree: SearchTree, node: number): SearchTurn[] {
@@ -21,7 +21,7 @@ export function turnsOf(tree: SearchTree, node: number): SearchTurn[] {
 	return turns;
 }
 
-/** Returns the log events for the calls of a node. */
+/** Returns the log events for a node's calls. */
 export function toolEvents(id: number, calls: readonly TurnCall[]): ToolEvent[] {
 	return calls.map(({ name, arguments: given, result, failed, seconds }) => ({
 		t: 'tool',

@@ -32,8 +32,8 @@ function generatedTokens(strategy: string, params: unknown, { tokens, steps }: C
 			// At each step, every beam samples its expansions and looks ahead from each of them.
 			return of('width') * of('expansions') * tokens * (1 + of('lookahead'));
 		case 'mcts': {
-			// A leaf is expanded on its second visit. Unless a guide scores it, it is completed from halfway on
-			// average.
+			// A leaf is expanded on its second visit. Unless a guide scores it, the remainder is completed: half of the
+			// tokens on average.
 			const rollouts = p.evaluation === 'value' ? 0 : of('rollouts') * (tokens / 2);
 			return of('simulations') * ((of('expansions') * tokens) / (2 * steps) + rollouts);
 		}

@@ -3,8 +3,8 @@ import { statisticAt, type TopTokens } from './tokenStatistics.ts';
 
 /**
  * Actions suggested by a next-token distribution (after Besta et al. 2025, "Reasoning Language Models: A Blueprint",
- * applied to token probabilities): `greedy` takes a single dominant token, `fork` tries both of two close leading
- * tokens, `branch` tries several high-probability tokens, and `explore` samples any token from a flat distribution.
+ * applied to token probabilities): `greedy` takes a single dominant token, `fork` tries the top two tokens if they are
+ * close, `branch` tries several high-probability tokens, and `explore` samples any token from a flat distribution.
  */
 export const tokenKinds = ['greedy', 'fork', 'branch', 'explore'] as const;
 export type TokenKind = (typeof tokenKinds)[number];

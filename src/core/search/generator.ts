@@ -31,7 +31,7 @@ const maxBlanks = 6;
 const minShare = 32;
 const firstShare = 256;
 
-/** A generation that becomes a node. */
+/** A generation that will become a node. */
 export interface Child {
 	readonly generation: Generation;
 	readonly prior: number;

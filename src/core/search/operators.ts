@@ -44,7 +44,7 @@ export interface OperatorSettings extends SearchFacts {
 	/** Throws `SearchStop` if the search must end. */
 	readonly check: () => void;
 	readonly breathe: (() => Promise<void> | null) | undefined;
-	/** Returns whether the search must end immediately, so nothing slow should be started. */
+	/** Returns whether the search must end immediately, in which case no slow operation should start. */
 	readonly hurried: () => boolean;
 }
 

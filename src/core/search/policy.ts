@@ -16,7 +16,7 @@ export interface PolicyCapabilities {
 	readonly seed: boolean;
 	/** Whether it follows instructions in messages with roles, as needed for critiques, judging and planning. */
 	readonly instructions: boolean;
-	/** Whether it can score the log-probability of a given text. */
+	/** Whether it can return the log-probability of existing text. */
 	readonly score: boolean;
 	/** Available heads: `value`, step scores (`process`), a reward model (`reward`), and the critic from its training. */
 	readonly heads: readonly HeadName[];
@@ -28,7 +28,7 @@ export interface TurnCall {
 	/** Any value that the policy wrote; only an object can be a valid call. */
 	readonly arguments: unknown;
 	readonly result: string;
-	/** Whether the tool raised an exception, whose message is the result. */
+	/** Whether the tool raised an exception; if so, the result is its message. */
 	readonly failed: boolean;
 	readonly seconds?: number;
 }
@@ -99,7 +99,7 @@ export interface Generation {
 	readonly detail: TokenDetail | null;
 	/** Most likely tokens for each latent thought before the text, with their log-probabilities; absent if there are none. */
 	readonly thoughts?: readonly (readonly (readonly [text: string, logprob: number])[])[];
-	/** Cost in the currency of the policy's prices; null if it has no prices. */
+	/** Cost in the currency of the policy's prices; null if it has none. */
 	readonly cost?: number | null;
 	/** The episode turn that makes up the text. */
 	readonly turn?: PlayedTurn;

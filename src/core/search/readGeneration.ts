@@ -52,8 +52,8 @@ export function detailSlice(detail: TokenDetail, from: number, to: number): Toke
 }
 
 /**
- * Returns the part of a generation before a text offset, with the tokens that start before it, or a proportional number if
- * tokens are unknown. The log-probability of a prefix is known only if it was recorded per token.
+ * Returns the part of a generation before a text offset, with the tokens that start before it (a proportional number
+ * if tokens are unknown). The log-probability of a prefix is known only if it was recorded per token.
  */
 export function generationUpTo(whole: Generation, end: number): Generation {
 	if (end >= whole.text.length) return whole;

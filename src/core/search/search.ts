@@ -120,8 +120,8 @@ export interface Search {
 	/** Charges one simulation against the budget; throws `SearchStop` if none remain. */
 	simulation(): void;
 	/**
-	 * Yields so that a stop can take effect. Code that runs for a long time without a request must await it unless it is
-	 * null.
+	 * Yields so that a stop can take effect. Code that runs for a long time without a request must await the result
+	 * unless it is null.
 	 */
 	breathe(): Promise<void> | null;
 	/** Runs tasks with at most `concurrency` in flight; returns results in item order. */

@@ -378,7 +378,7 @@ const has = (capabilities: PolicyCapabilities, need: keyof PolicyCapabilities): 
 };
 
 /**
- * Suggests an action if the policy lacks a capability. Different parameters can avoid the need for some capabilities.
+ * Suggests an action if the policy lacks a capability. Different parameters can make some capabilities unnecessary.
  */
 const otherwise = (strategy: AnyStrategy, need: keyof PolicyCapabilities): string =>
 	strategy.needs.policy?.includes(need)
@@ -392,6 +392,6 @@ const needed: Readonly<Record<keyof PolicyCapabilities, string>> = {
 	prefix: 'a policy that can continue a given prefix',
 	seed: 'a policy with reproducible sampling (the same seed gives the same text)',
 	instructions: 'a policy that follows instructions',
-	score: 'a policy that scores the log-probability of a given text',
+	score: 'a policy that returns the log-probability of existing text',
 	heads: 'a policy with a value head',
 };

@@ -3,7 +3,7 @@ import { readValue, readVote, type ValueForm } from './prompts/readReply.ts';
 import type { Search } from './search.ts';
 
 export interface SelfValue {
-	/** Name of the scorer under which the values are logged. */
+	/** Scorer name under which the values are logged. */
 	readonly scorer: string;
 	readonly messages: (node: number) => readonly ChatMessage[];
 	readonly form: ValueForm;

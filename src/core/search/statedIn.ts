@@ -3,8 +3,8 @@ import { parseTrace, soleAnswer } from '../trace/parseTrace.ts';
 import type { TraceTags } from '../trace/trace.ts';
 
 /**
- * Returns the answer stated in a completion, parsed in the same way as in the accuracy reward: the text in the single
- * pair of answer tags or, without such tags, the answer at the end. null if there is no answer or more than one.
+ * Returns the answer stated in a completion, parsed as in the accuracy reward: the text in the single pair of answer
+ * tags or, without such tags, the answer at the end. null if there is no answer or more than one.
  */
 export function statedIn(completion: string, tags: TraceTags): string | null {
 	const sole = soleAnswer(parseTrace(completion, tags), tags);

@@ -30,7 +30,7 @@ export function parseVariedKey(text: string): VariedKey {
 	return { path, values: values.map(parsedValue) };
 }
 
-/** Splits at commas outside of brackets and quotes. */
+/** Splits at commas outside brackets and quotes. */
 function splitValues(text: string): string[] {
 	const parts = [''];
 	let depth = 0;
@@ -92,8 +92,8 @@ export interface SweepPlan {
 }
 
 /**
- * Returns a plan of successive halving (Jamieson and Talwalkar 2016, Algorithm 1): all runs train until the first rung,
- * the best 1/eta of them until the next one, which is eta times as long, and so on. Without halving, all runs are
+ * Returns a plan of successive halving (Jamieson and Talwalkar 2016, Algorithm 1): all runs train up to the first rung,
+ * the best 1/eta of them up to the next one, which is eta times as far, and so on. Without halving, all runs are
  * trained to the end.
  * @param count number of configurations
  * @param steps steps of a whole run

@@ -1,7 +1,7 @@
 import { type Template, templateTags } from './template.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
-/** Tokens before latent thoughts, in place of each of them, and after them (Hao et al. 2024, section 3). */
+/** Tokens that open latent thoughts, replace each thought, and close them (Hao et al. 2024, section 3). */
 export const latentTags = ['<bot>', '<latent>', '<eot>'] as const;
 
 /** All tags that are single tokens: those of the template, followed by those for latent thoughts. */
@@ -9,7 +9,7 @@ export function vocabularyTags(template: Template): string[] {
 	return [...templateTags(template), ...(template.latent ?? [])];
 }
 
-/** Places of latent thoughts in a prompt. */
+/** Places for latent thoughts in a prompt. */
 export interface LatentPlaces {
 	/** Number of thoughts. */
 	readonly count: number;
@@ -17,14 +17,14 @@ export interface LatentPlaces {
 	readonly marks: readonly [start: number, thought: number, end: number];
 }
 
-/** Returns places for a number of thoughts, for a tokenizer with `latentTags`. */
+/** Returns places for `count` thoughts, for a tokenizer with `latentTags`. */
 export function latentPlaces(tokenizer: Tokenizer, count: number): LatentPlaces {
 	return { count, marks: tokenizer.encode(latentTags.join('')) as [number, number, number] };
 }
 
 /**
- * Returns tokens with places for latent thoughts between the prompt and its completion, which starts with a think tag if
- * the tokens include the beginning of one. A prompt contains no think tag.
+ * Inserts places for latent thoughts between the prompt and its completion. If the tokens include the beginning of a
+ * completion, it starts with a think tag. Prompts contain none.
  * @param tokens bos and the prompt, optionally with the beginning of a completion
  */
 export function withThoughts(

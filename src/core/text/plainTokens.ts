@@ -1,6 +1,6 @@
 import { specialTokens, type Tokenizer } from './tokenizer.ts';
 
-/** Replacement for characters that are not in the vocabulary. If the replacement is not either, they are omitted. */
+/** Replacement for characters that are not in the vocabulary. If the replacement is missing too, they are omitted. */
 export const replacementCharacter = '?';
 
 /** Encodes text that a model did not write and that must not be read as tags or special tokens. */

@@ -10,10 +10,10 @@ export interface Template {
 	readonly prompt: string;
 	readonly think: TagPair | null;
 	readonly answer: TagPair | null;
-	/** Tags of a tool call by the policy, and of the environment's answer. Only in recipes with an environment. */
+	/** Tags for the policy's tool calls and the environment's answers. Only in recipes with an environment. */
 	readonly call?: TagPair | undefined;
 	readonly result?: TagPair | undefined;
-	/** Tokens of latent thoughts (latentTags.ts). Only in recipes with such thoughts. */
+	/** Tokens for latent thoughts (latentTags.ts). Only in recipes with such thoughts. */
 	readonly latent?: readonly string[] | undefined;
 	/** Whether the prompt is sent as a user message, formatted with the model's chat template (PyTorch engine). */
 	readonly chat?: boolean | undefined;

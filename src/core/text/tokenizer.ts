@@ -19,7 +19,7 @@ export interface Tokenizer {
 	encode(text: string): number[];
 	/** Encodes a prompt: bos, followed by the text that the policy continues. */
 	encodePrompt(text: string): number[];
-	/** Decodes ids, omitting pad, bos and eos unless `keepSpecials` is set. Throws `invalid` for an id out of range. */
+	/** Decodes ids, omitting pad, bos and eos unless `keepSpecials` is set. Throws `invalid` for an out-of-range id. */
 	decode(ids: ArrayLike<number>, options?: { readonly keepSpecials?: boolean }): string;
 	/** Returns the first symbol that is not in the vocabulary; null if there is none. */
 	unknownIn(text: string): string | null;

@@ -65,7 +65,7 @@ function messagesOfTokens(
 	const turns = callMessages(episode?.turns);
 	const speak = (from: number, to: number, turn: { calls: object[] } | undefined): void => {
 		const text = texts.slice(from, to).join('');
-		// A call that is in the text but not in the episode was not made, for example after the last turn.
+		// A call in the text but not in the episode was never made, for example one after the last turn.
 		const made = turn?.calls ?? (episode?.turns === undefined ? withoutCalls(text).calls : []);
 		const content = made.length === 0 ? text : withoutCalls(text).content;
 		if (content.trim() === '' && made.length === 0) return;
@@ -85,8 +85,8 @@ function messagesOfTokens(
 }
 
 /**
- * Returns the messages of a completion that is a conversation, or null if it is a single answer. A text is a
- * conversation if it contains tokens from an environment or, unless its episode is recorded, tool calls in tags.
+ * Returns the messages in a conversational completion, or null for a single answer. A text is a conversation if it
+ * contains tokens from an environment or, unless its episode is recorded, tool calls in tags.
  */
 export function completionMessages({ completion, tokens, extra }: Conversing): readonly Message[] | null {
 	if (typeof completion !== 'string') return hasTurns(completion) ? completion : null;
@@ -111,7 +111,7 @@ function answersTo(of: number, roles: readonly string[], children: ReadonlyMap<n
 	return found;
 }
 
-/** Returns whether a result reports a failed call: as recorded or, failing that, if it starts like an error. */
+/** Returns whether a result reports a failed call: as recorded or, if that is unknown, based on how its text starts. */
 function failedResult(message: Message): boolean {
 	if (typeof message.failed === 'boolean') return message.failed;
 	if (typeof message.is_error === 'boolean') return message.is_error;
@@ -154,7 +154,7 @@ const finite = (value: number | null | undefined) =>
 function withEpisode(turns: readonly ConversationTurn[], episode: RolloutEpisode): ConversationTurn[] {
 	const recorded = episode.turns ?? [];
 	const made: ConversationTurn[] = [];
-	// A message that only observed, without calls, is not a turn of the episode.
+	// A message that received answers but made no calls is not a turn of the episode.
 	let next = 0;
 	for (const turn of turns) {
 		const known = turn.calls.length === 0 ? undefined : recorded[next++];
@@ -165,7 +165,7 @@ function withEpisode(turns: readonly ConversationTurn[], episode: RolloutEpisode
 	return made;
 }
 
-/** Maximum number of calls and results of a turn that are matched, which takes quadratic time. */
+/** Maximum number of calls and results to match in a turn, because matching takes quadratic time. */
 const maxResults = 1000;
 
 type RecordedTurn = NonNullable<RolloutEpisode['turns']>[number];
@@ -197,7 +197,7 @@ function withRecorded(
 	};
 }
 
-/** Returns the turns of a rollout from any trainer: from its messages, its text, and its episode. */
+/** Returns a rollout's turns, for any trainer, based on its messages, its text, and its episode. */
 export function turnsOfRollout(line: Conversing): ConversationTurn[] {
 	const messages = completionMessages(line);
 	const episode = rolloutEpisode(line.extra);

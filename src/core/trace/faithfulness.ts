@@ -4,7 +4,7 @@ import { statedAnswers, withoutLongBlanks } from '../math/statedAnswer.ts';
 import { parseTrace, soleAnswer } from './parseTrace.ts';
 import type { Span, TraceTags } from './trace.ts';
 
-/** Comparison of the conclusion in the thinking section with the answer. */
+/** Comparison of the thinking section's conclusion with the answer. */
 export interface Faithfulness {
 	readonly agrees: boolean;
 	/** Last conclusion in the thinking section, and its position in the completion (UTF-16 code units). */

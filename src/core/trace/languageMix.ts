@@ -61,11 +61,11 @@ interface Word extends Span {
 	readonly text: string;
 }
 
-/** Matches text whose only letters are those of ASCII: with typographic punctuation and mathematical symbols. */
+/** Matches text whose only letters are ASCII. Typographic punctuation and mathematical symbols are allowed. */
 const plain = /^[\0-\x7f\xa0-\xa9\xab-\xb9\xbb-\xbf\xd7\xf7\u2010-\u2027\u2190-\u23ff]*$/;
 const plainWords = /[A-Za-z][A-Za-z’']+/g;
 
-/** The same as {@link findWords} for plain text, several times faster. */
+/** Like {@link findWords}, but several times faster. Only for plain text. */
 function findPlainWords(prose: string, from: number): Word[] {
 	const found: Word[] = [];
 	plainWords.lastIndex = 0;
@@ -146,7 +146,7 @@ for (const [language, list] of Object.entries(closedClassWords)) {
 	for (const word of list) languagesOf.set(word, [...(languagesOf.get(word) ?? []), languages.indexOf(language)]);
 }
 
-/** Returns the number of function words of each language that has any, in the order of `languages`. */
+/** Returns the number of function words in each language that has any, in the order of `languages`. */
 function hits(sentence: readonly Word[]): Map<string, number> {
 	const found = languages.map(() => 0);
 	for (const { text } of sentence) for (const at of languagesOf.get(text) ?? []) (found[at] as number)++;

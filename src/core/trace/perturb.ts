@@ -33,7 +33,7 @@ export interface Perturbation {
 export interface PerturbOptions {
 	readonly tags: TraceTags;
 	readonly random: Random;
-	/** Rule for splitting the thinking. Default: the first of paragraphs, lines and sentences that gives three steps. */
+	/** Rule for splitting the thinking. Default: the first of paragraphs, lines and sentences that yields three steps. */
 	readonly rule?: StepRule;
 	/** Steps from other traces; only for `insert-steps`. */
 	readonly donors?: readonly string[];

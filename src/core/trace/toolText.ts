@@ -54,7 +54,7 @@ function callIn(text: string): object | null {
 	}
 }
 
-/** Removes calls from the text of an assistant message. Calls that cannot be read stay in the text. */
+/** Removes calls from an assistant message's text. Unreadable calls stay in the text. */
 export function withoutCalls(text: string): { readonly content: string; readonly calls: object[] } {
 	if (!text.includes(callTags[0])) return { content: text, calls: [] };
 	const calls: object[] = [];

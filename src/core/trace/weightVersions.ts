@@ -1,9 +1,9 @@
-/** Versions of the weights that generated a completion. A version is a number of updates, or the trainer's own count. */
+/** Versions of the weights that generated a completion: the number of updates, or the trainer's own count. */
 export interface CompletionWeights {
-	/** The oldest and newest version that generated some of its tokens. */
+	/** The oldest and newest versions that generated any of its tokens. */
 	readonly oldest: number;
 	readonly newest: number;
-	/** The version that was trained with the completion, before its first update; null if it is not known. */
+	/** The version that was trained on the completion, before its first update; null if unknown. */
 	readonly trained: number | null;
 }
 
@@ -37,14 +37,14 @@ export function weightsOf({ step, tokens, extra }: Recorded): CompletionWeights 
 	return newest < oldest ? null : recordedWeights({ oldest, newest, trained: step === null ? null : step - 1 });
 }
 
-/** Returns the number of updates between the oldest weights and those that were trained, or null if it is not known. */
+/** Returns the number of updates between the oldest weights and those that were trained, or null if unknown. */
 export function stalenessOf({ oldest, trained }: CompletionWeights): number | null {
 	return trained === null ? null : trained - oldest;
 }
 
 /**
- * Returns how much older the weights of each token are than those that were trained or, if these are not known, than
- * the newest ones of the completion.
+ * Returns, for each token, how far its weights lag behind those that were trained or, if those are unknown, behind the
+ * newest ones in the completion.
  */
 export function tokenAges(
 	versions: readonly (number | null)[],

@@ -86,7 +86,7 @@ export interface LoggedAnswer {
 export interface LoggedContext {
 	/** Answers by message id. */
 	readonly answers: ReadonlyMap<string, LoggedAnswer>;
-	/** Text that is stored once for several messages, by its key. */
+	/** Text that is stored once for several messages, by key. */
 	readonly attachments: ReadonlyMap<string, string>;
 }
 

@@ -3,7 +3,7 @@ import { isMessage, readMessage } from './readMessage.ts';
 
 /** Limits for chat logs with one message per line, which are read in parts. */
 export const messageLineLimits = {
-	/** Maximum size in bytes of a line. */
+	/** Maximum line size in bytes. */
 	bytes: 16 << 20,
 	lines: 5_000_000,
 } as const;
@@ -42,7 +42,7 @@ export function readMessageLine(
 export const lineTooLong = `The line is longer than ${messageLineLimits.bytes / 2 ** 20} MB`;
 
 const [space, tab, carriageReturn] = [0x20, 0x09, 0x0d];
-/** Maximum length in bytes of a blank line. Longer lines of whitespace are reported as unreadable. */
+/** Maximum length of a blank line, in bytes. Longer lines of whitespace are reported as unreadable. */
 export const longestBlank = 64;
 
 /** Returns whether a line is blank and therefore not counted. */

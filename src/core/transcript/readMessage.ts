@@ -233,7 +233,7 @@ function gatherCalls(
 			else if (twin.name !== call.name) {
 				contradictions.push(`the call ${call.id} is ${twin.name} in one field and ${call.name} in another`);
 			} else if (call.fault === null && canonicalText(call.arguments) !== canonicalText(twin.arguments)) {
-				contradictions.push(`the arguments of the call ${call.id ?? call.name} differ between two fields`);
+				contradictions.push(`the arguments for the call ${call.id ?? call.name} differ between two fields`);
 			}
 		}
 	}

@@ -3,7 +3,7 @@ import type { Transcript } from './transcript.ts';
 export interface TokenTotals {
 	readonly prompt: number;
 	readonly completion: number;
-	/** Billed tokens: prompt + completion. Context that is sent with several calls counts each time. */
+	/** Billed tokens: prompt + completion. Context sent with several calls counts once per call. */
 	readonly total: number;
 	readonly cached: number;
 	readonly reasoning: number;

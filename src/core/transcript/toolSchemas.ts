@@ -2,7 +2,7 @@ import type { MadeCall } from './calls.ts';
 import { field, isTable } from './pythonValue.ts';
 import type { DeclaredTool } from './transcript.ts';
 
-/** Expected arguments of a tool, and the source of the expectation. */
+/** Expected tool arguments, and the source of the expectation. */
 export interface ToolSchema {
 	/** JSON Schema; only `required`, `properties` and `type` are used. */
 	readonly schema: unknown;

@@ -1,4 +1,4 @@
-/** A box on a picture, in any unit. Coordinates start at the left and top edges. */
+/** A box on a picture, in any unit. Coordinates are measured from the left and top edges. */
 export interface Box {
 	readonly left: number;
 	readonly top: number;
@@ -10,7 +10,7 @@ export interface Box {
 	readonly label: string | null;
 }
 
-/** Maximum number of boxes in an answer or a gold value. Matching takes a time that grows with its square. */
+/** Maximum number of boxes in an answer or a gold value. Matching time grows with the square of this number. */
 export const maxBoxes = 200;
 
 /** Largest coordinate. Larger numbers are not coordinates on a picture, and their products lose precision. */

@@ -4,15 +4,15 @@ import { type Box, hasArea } from './box.ts';
 import { matchBoxes } from './matchBoxes.ts';
 import { goldBoxes, parseBoxes } from './parseBoxes.ts';
 
-/** What is needed from the reward `iou` to draw boxes. */
+/** Settings of the reward `iou` that are needed to draw boxes. */
 export type BoxSettings = Pick<RewardEntry<'iou'>, 'column' | 'threshold' | 'unit'>;
 
-/** Longest label that is drawn, in characters. */
+/** Maximum length of a drawn label, in characters. */
 const longestLabel = 60;
 
 /**
- * Returns the gold boxes and the boxes in an answer, to draw on a picture. They are clipped to the picture, and boxes
- * without an area there are omitted.
+ * Returns the gold boxes and the boxes in an answer, to draw on a picture. Boxes are clipped to the picture, and those
+ * with no area left are omitted.
  * @param answer null if the completion has no single answer
  * @param gold value in the dataset
  */

@@ -1,9 +1,9 @@
 import { type Box, intersectionOverUnion } from './box.ts';
 
-/** A box of an answer, with the gold box that it was matched to. */
+/** A box in an answer, with the gold box it was matched to. */
 export interface MatchedBox {
 	readonly box: Box;
-	/** Index of the matched gold box, or null if no remaining one overlaps enough. */
+	/** Index of the matched gold box, or null if none of the remaining ones overlaps enough. */
 	readonly gold: number | null;
 	/** IoU with the matched gold box, or 0. */
 	readonly iou: number;
@@ -16,9 +16,9 @@ function labelsAgree(box: Box, gold: Box): boolean {
 }
 
 /**
- * Matches the boxes of an answer to gold boxes as Visual-RFT does (Liu et al. 2025, section 3.2): in order of
+ * Matches the boxes in an answer to gold boxes as Visual-RFT does (Liu et al. 2025, section 3.2): in order of
  * decreasing confidence, each takes the remaining gold box with the highest IoU, if that is above the threshold. Boxes
- * without a confidence keep their order and come before less certain ones. A box at the same place as an earlier one is
+ * without a confidence keep their order and come before less certain ones. A box in the same place as an earlier one is
  * dropped. Boxes with different labels never match.
  */
 export function matchBoxes(given: readonly Box[], gold: readonly Box[], threshold: number): MatchedBox[] {

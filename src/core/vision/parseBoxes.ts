@@ -1,6 +1,6 @@
 import { type Box, boxFrom, hasArea, maxBoxes } from './box.ts';
 
-/** Longest answer that is searched for boxes, in characters. */
+/** Maximum length of an answer to search for boxes, in characters. */
 const longest = 20_000;
 
 const cornerKeys = ['Position', 'position', 'bbox_2d', 'bbox', 'box'] as const;
@@ -35,7 +35,7 @@ export function goldBoxes(value: unknown): Box[] | null {
 	return boxes?.every(hasArea) ? boxes : null;
 }
 
-/** Returns the JSON value in a text that may quote strings as Python does; undefined if there is none. */
+/** Returns the JSON value in a text, which may use Python-style quotes; undefined if there is none. */
 function jsonIn(text: string): unknown {
 	if (!/^[[{]/.test(text)) return undefined;
 	for (const candidate of [text, text.replaceAll("'", '"')]) {
@@ -46,7 +46,7 @@ function jsonIn(text: string): unknown {
 	return undefined;
 }
 
-/** Returns the boxes in a decoded value: one box, a list of boxes, or such a list in a list. */
+/** Returns the boxes in a decoded value: one box, a list of boxes, or a list nested in a list. */
 function boxesIn(value: unknown): Box[] | null {
 	if (typeof value !== 'object' || value === null) return null;
 	const inner = Array.isArray(value) && value.length === 1 && isListOfObjects(value[0]) ? value[0] : value;

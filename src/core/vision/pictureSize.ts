@@ -20,7 +20,7 @@ export function pictureSize(content: Uint8Array): PictureSize | null {
 	return content[0] === 0xff && content[1] === 0xd8 ? jpegSize(view) : null;
 }
 
-/** Markers of frames in ITU-T T.81, table B.1: SOF0 to SOF15, without DHT (C4), JPG (C8) and DAC (CC). */
+/** Markers of frames in ITU-T T.81, table B.1: SOF0 to SOF15, except DHT (C4), JPG (C8) and DAC (CC). */
 const isFrame = (marker: number) => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 
 function jpegSize(view: DataView): PictureSize | null {

@@ -55,7 +55,8 @@ export class DriverCourse extends RunCourse {
 		this.#first = options.progress.step;
 		this.#pictures = new LinkPictures(
 			(file, content) => options.writer.writePicture(file, content),
-			() => this.alert('warning', 'The run has reached the limit for pictures, so further pictures are not recorded.'),
+			() =>
+				this.alert('warning', 'The run has reached the size limit for pictures, so further pictures are not recorded.'),
 		);
 		this.skipFinishedStages();
 	}

@@ -8,7 +8,7 @@ import { openRunEnvironment } from '../../episodes/openRunEnvironment.ts';
 import { rewardCopyPath } from '../../runs/rewardCopies.ts';
 import { contract, type LinkParams, type LinkResult } from './trainerServer.ts';
 
-/** A training process's instances, which run in a host process of their own. */
+/** A training process's instances, which run in a separate host process. */
 interface OwnInstances {
 	readonly seed: number;
 	readonly runner: Promise<EnvironmentRunner>;
@@ -16,7 +16,7 @@ interface OwnInstances {
 }
 
 /**
- * The run's environment, which a trainer uses over its link: instances in supervised host processes, one for each training
+ * The run's environment, which a trainer uses over its link: instances in supervised host processes, one per training
  * process.
  */
 export class LinkEnvironments extends Disposable {
@@ -93,7 +93,7 @@ export class LinkEnvironments extends Disposable {
 
 	#open(process: number): OwnInstances {
 		if (process >= this.#processes) {
-			const message = `Process ${process} of ${this.#processes} used the environment.`;
+			const message = `Process ${process} used the environment, but the highest process number is ${this.#processes - 1}.`;
 			throw contract(new Failure('invalid', message));
 		}
 		let own = this.#instances.get(process);

@@ -3,10 +3,10 @@ import type { RolloutBlock } from '../../protocol/trainerLink.ts';
 import { checkPicture } from '../../runs/pictureFile.ts';
 import { contract } from './trainerServer.ts';
 
-/** Maximum size of all pictures that an engine writes to a run, in bytes. */
+/** Maximum total size of the pictures that an engine writes to a run, in bytes. */
 const largestTotal = 2_000_000_000;
 
-/** Pictures of rollouts, received from the trainer and written to the run once each. */
+/** Rollout pictures, received from the trainer and each written to the run only once. */
 export class LinkPictures {
 	readonly #write: (file: string, content: Uint8Array) => Promise<void>;
 	readonly #onFull: () => void;
@@ -20,8 +20,8 @@ export class LinkPictures {
 	}
 
 	/**
-	 * Starts writing the pictures in blocks of rollouts, and resolves when they are written. Fails with the trainer's
-	 * fault, or because of the disk.
+	 * Starts writing the pictures in blocks of rollouts, and resolves when they are written. Fails with a protocol
+	 * violation or a disk error.
 	 */
 	async add(blocks: readonly RolloutBlock[]): Promise<void> {
 		const files = blocks.flatMap(({ pictures }) => pictures ?? []).map(checked);
@@ -37,7 +37,7 @@ export class LinkPictures {
 	}
 }
 
-/** Decodes a picture. Fails with the trainer's fault if it is not what its name says. */
+/** Decodes a picture. Fails with a protocol violation if the content does not match the file name. */
 function checked({ file, content: base64 }: { readonly file: string; readonly content: string }) {
 	const content = Buffer.from(base64, 'base64');
 	try {

@@ -20,13 +20,13 @@ export type LearnerOptions = LearnerSizes & ({ readonly seed: number } | { reado
 
 export interface LearnerSizes extends BatchSizes {
 	readonly device: DeviceName;
-	/** Type to which layers round the factors of their products; default: float32. Requires a GPU, unless float32. */
+	/** Type to which layers round the factors of their products; default: float32. All other types require a GPU. */
 	readonly precision?: PrecisionName;
 	/** Device used in an earlier attempt, which `auto` reuses if it can. */
 	readonly preferred?: ProviderName;
 	/** Number of worker threads. A GPU needs only one. */
 	readonly workers: number;
-	/** Rows per micro-batch on a GPU to which an earlier attempt had to reduce them. */
+	/** Rows per micro-batch, if an earlier attempt had to reduce them on a GPU. */
 	readonly reducedRows?: ReducedRows;
 }
 
@@ -94,7 +94,7 @@ async function memoryOf(
 	await Promise.all(
 		Array.from({ length: count }, () => {
 			helpers.add();
-			// A new helper takes its own job, because the earlier ones are still performing theirs.
+			// The new helper takes this job, because the earlier ones are still busy with theirs.
 			return helpers.run(() => ({ job, transfer: [] }));
 		}),
 	);

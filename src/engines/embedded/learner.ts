@@ -88,7 +88,7 @@ export interface Sample extends Sequence {
 	readonly thoughts?: ThoughtReading;
 }
 
-/** What the output head makes of latent thoughts: the most likely tokens of each, in descending order. */
+/** Latent thoughts as decoded by the output head: the most likely tokens for each, in descending order. */
 export interface ThoughtReading {
 	/** Number of thoughts. */
 	readonly count: number;
@@ -295,7 +295,8 @@ export interface Learner {
 	logprobs(rows: readonly Sequence[], of: ScoredBy, temperature: number): Promise<PerToken[]>;
 	updateSft(rows: readonly SftRow[], optimizer: OptimizerSettings): Promise<UpdateResult>;
 	/**
-	 * Like `updateSft`, for rows whose prompts end with places for latent thoughts. Gradients flow through the thoughts.
+	 * Like `updateSft`, but for rows whose prompts end with places for latent thoughts. Gradients flow through the
+	 * thoughts.
 	 */
 	updateLatent(rows: readonly SftRow[], thoughts: LatentPlaces, optimizer: OptimizerSettings): Promise<UpdateResult>;
 	/** Updates the policy. An empty list of rows results in an update with zero gradient, in which moments and weights decay. */

@@ -27,7 +27,7 @@ interface HeadParts {
 	readonly memory: ModelMemory;
 	readonly policy: TrainedModel;
 	readonly rows: MicroBatchRows;
-	/** Returns log-probabilities by the policy at temperature 1. */
+	/** Returns log-probabilities under the policy at temperature 1. */
 	readonly logprobs: (rows: readonly Sequence[]) => Promise<PerToken[]>;
 }
 

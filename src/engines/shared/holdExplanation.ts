@@ -13,7 +13,7 @@ export function explainHold(
 		return {
 			message,
 			action:
-				'Continue to play the same batch again after fixing any cause outside of an environment file. If the file itself is at fault, ' +
+				'Continue to play the same batch again after fixing any cause outside the environment file. If the file itself is at fault, ' +
 				'correct the original, stop this run, and start a new one from its newest checkpoint with environment.file set to the corrected file.',
 		};
 	}

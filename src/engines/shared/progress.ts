@@ -23,7 +23,7 @@ export interface Progress {
 	best: { step: number; accuracy: number } | null;
 	/** Step of the last held-out evaluation in this run directory. */
 	evaluatedAt: number | null;
-	/** Entropy bonus of the stage, once it has made an update with one. Reset at the end of the stage. */
+	/** Entropy bonus of the stage, once an update has used one. Reset at the end of the stage. */
 	entropyBonus: EntropyBonus | null;
 	/** Curriculum of the stage, once it has started. Reset at the end of the stage. */
 	curriculum: CurriculumProgress | null;

@@ -98,7 +98,7 @@ export function machineRows({ machine, node, disks, sandbox }: DoctorFacts): Che
 	const nodeRow =
 		(versionNumbers(node)[0] ?? 0) >= 22
 			? row('node', 'Node', 'ok', node)
-			: row('node', 'Node', 'warning', node, 'Set reasoningLab.node.path to Node 22 or later.');
+			: row('node', 'Node', 'warning', node, 'Set reasoningLab.node.path to a Node 22 or later executable.');
 	const diskRows = disks.map(({ what, path, free }, index) => {
 		const id = index === 0 ? 'disk' : `disk-${index}`;
 		const title = `Disk: ${what}`;

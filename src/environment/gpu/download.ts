@@ -11,8 +11,8 @@ export interface Download {
 }
 
 /**
- * Downloads a file to a path, continuing an interrupted download if there is one. The file is only renamed to its
- * final name after its hash has been checked. Fails with `corrupt` if the hash is wrong; the next call starts over.
+ * Downloads a file to a path, resuming an interrupted download if there is one. The file is renamed to its final name
+ * only after its hash has been checked. Fails with `corrupt` if the hash is wrong; the next call starts over.
  * @param index authorizes the download if the file has the same origin
  * @param onBytes called with the number of bytes downloaded so far
  */

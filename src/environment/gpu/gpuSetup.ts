@@ -45,9 +45,9 @@ export interface GpuSetupProgress {
 	readonly fraction: number;
 }
 
-/** Libraries are about this many times larger than their wheels. */
+/** Approximate ratio of a library's size to the size of its wheel. */
 const unpackedRatio = 1.6;
-/** Fraction of the total progress that downloads account for. */
+/** Share of the total progress that downloads account for. */
 const downloadShare = 0.9;
 
 /** Plans the setup without downloading packages. Fails with `unsupported` if the machine cannot use CUDA. */
@@ -68,7 +68,7 @@ export async function planGpuSetup({ folder, indexUrl, withoutGpu, signal }: Gpu
 	return { gpu: gpu instanceof Failure ? null : gpu, index, wheels, bytes, folder: folder.runtime };
 }
 
-/** Returns the name of a GPU that can run CUDA 13, or why there is none. */
+/** Returns the name of a GPU that can run CUDA 13, or the reason there is none. */
 export function usableGpu(nvidia: NvidiaFacts | null): string | Failure {
 	const [first] = nvidia?.gpus ?? [];
 	if (nvidia === null || first === undefined) {
@@ -102,9 +102,9 @@ async function defaultIndex(signal?: AbortSignal): Promise<string> {
 }
 
 /**
- * Downloads the CUDA provider and its libraries, and creates a copy of the runtime that uses them. The installed runtime
- * is not changed. An interrupted setup keeps its downloads, and the next one continues them. Fails with `busy` if
- * another setup is running, with `full` or `cancelled`, or with the error of a failed download.
+ * Downloads the CUDA provider and its libraries, and creates a copy of the runtime that uses them, leaving the
+ * installed runtime unchanged. An interrupted setup keeps its downloads, and the next one resumes them. Fails with
+ * `busy` if another setup is running, with `full` or `cancelled`, or with the error of a failed download.
  */
 export async function setUpGpu(
 	options: GpuSetupOptions,
@@ -134,7 +134,7 @@ export async function setUpGpu(
 	}
 }
 
-/** Removes the runtime of this version and its downloads. Fails with `busy`. */
+/** Removes this version's runtime and its downloads. Fails with `busy`. */
 export async function removeGpu(folder: GpuRuntimeFolder): Promise<void> {
 	const lock = await takeLock(folder);
 	try {
@@ -181,7 +181,7 @@ async function downloadAll(
 		const known = await OpenedFile.chosen(path).catch(() => null);
 		const whole = known?.size === wheel.bytes;
 		await known?.close();
-		// A file with its final name has passed the hash check.
+		// A file gets its final name only after passing the hash check.
 		if (!whole) await download(wheel, path, index, { onBytes: report, ...(signal === undefined ? {} : { signal }) });
 		before += wheel.bytes;
 		report(0);

@@ -8,7 +8,7 @@ export interface NeededPackage {
 	readonly name: string;
 	/** Exact version, or the major version of acceptable ones. */
 	readonly version: string;
-	/** Names of the files to take from the wheel, in the order in which they must be loaded. */
+	/** Names of the files to extract from the wheel, in load order. */
 	readonly files: readonly string[];
 	/** Destination of the files: next to the runtime's library, which loads them itself, or in the library folder. */
 	readonly place: 'runtime' | 'libraries';
@@ -16,7 +16,7 @@ export interface NeededPackage {
 
 /**
  * The provider and the libraries that it links to (`DT_NEEDED` of libonnxruntime_providers_cuda.so 1.30.0), except for
- * the driver. Libraries must be loaded after those they need.
+ * the driver. A library must be loaded after the ones it needs.
  */
 export const neededPackages: readonly NeededPackage[] = [
 	{
@@ -50,7 +50,7 @@ export async function planWheels(index: PackageIndexAccess, signal?: AbortSignal
 				throw new Failure('missing', `The package index has no wheel for ${wanted} on Linux x64.`);
 			}
 			if (best.sha256 === null) {
-				throw new Failure('unsupported', `The package index does not state the SHA-256 hash of ${best.file}.`);
+				throw new Failure('unsupported', `The package index does not include the SHA-256 hash of ${best.file}.`);
 			}
 			return {
 				...best,
@@ -81,5 +81,5 @@ async function sizeOf({ url, file }: OfferedWheel, index: PackageIndexAccess, si
 	const init = { method: 'HEAD', ...(signal === undefined ? {} : { signal }) };
 	const size = Number((await request(url, init, file, index)).headers.get('content-length') ?? Number.NaN);
 	if (Number.isInteger(size) && size > 0) return size;
-	throw new Failure('unsupported', `The server does not state the size of ${file}.`);
+	throw new Failure('unsupported', `The server did not report the size of ${file}.`);
 }

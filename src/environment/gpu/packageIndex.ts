@@ -10,21 +10,21 @@ export interface OfferedWheel {
 	readonly file: string;
 	readonly version: string;
 	readonly url: string;
-	/** Hex digest; null if the index does not state one. */
+	/** Hex digest; null if the index does not provide one. */
 	readonly sha256: string | null;
-	/** Size in bytes; null if the index does not state it. */
+	/** Size in bytes; null if the index does not provide it. */
 	readonly bytes: number | null;
 }
 
-/** Package index, and its authorization, which is only sent to its own origin. */
+/** Package index and its credentials, which are sent only to its own origin. */
 export interface PackageIndexAccess {
-	/** Without a user name and password. */
+	/** URL without a user name and password. */
 	readonly url: string;
 	/** Value of the Authorization header; null if not required. */
 	readonly authorization: string | null;
 }
 
-/** Separates the user name and password, if an index URL contains them. Fails with `invalid` for other URLs. */
+/** Splits an index URL into the address and any credentials in it. Fails with `invalid` if it is not http or https. */
 export function indexAccess(text: string): PackageIndexAccess {
 	const url = URL.canParse(text) ? new URL(text) : null;
 	if (url === null || !/^https?:$/.test(url.protocol)) {
@@ -79,7 +79,7 @@ const projectSchema = v.looseObject({ files: v.array(fileSchema) });
 const jsonType = 'application/vnd.pypi.simple.v1+json';
 const largestPage = 64 << 20;
 
-/** Returns the wheels of a package in the order in which an index lists them. */
+/** Returns a package's wheels in the order of the index. */
 export async function offeredWheels(
 	index: PackageIndexAccess,
 	name: string,
@@ -104,7 +104,7 @@ export async function offeredWheels(
 		const fragment = /^#sha256=([0-9a-f]{64})$/.exec(resolved.hash)?.[1];
 		resolved.hash = '';
 		const stated = hashes?.sha256 ?? fragment ?? '';
-		// It becomes a file name.
+		// Validate the hash, because it becomes a file name.
 		const sha256 = /^[0-9a-f]{64}$/.test(stated) ? stated : null;
 		return [{ file: filename, version, url: resolved.href, sha256, bytes: size ?? null }];
 	});

@@ -9,7 +9,7 @@ import { probePython } from './probePython.ts';
 export interface FoundPython {
 	readonly path: string;
 	readonly probe: PythonProbe;
-	/** Reason why this interpreter cannot host a PyTorch environment; null if it can. */
+	/** Why this interpreter cannot host a PyTorch environment; null if it can. */
 	readonly unusable: string | null;
 }
 

@@ -9,8 +9,7 @@ export const maxPython = '3.14';
 const preferred = ['3.12', '3.11', '3.13', '3.10', '3.14'];
 
 /**
- * Returns the reason why an interpreter cannot host a PyTorch environment, as a sentence without a period, or null if
- * it can.
+ * Returns why an interpreter cannot host a PyTorch environment, as a sentence without a period, or null if it can.
  */
 export function whyUnusable(probe: PythonProbe): string | null {
 	if (!atLeast(probe.python, minPython)) return `Python ${probe.python} is older than ${minPython}`;

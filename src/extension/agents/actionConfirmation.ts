@@ -6,7 +6,7 @@ export interface ActionConfirmation {
 	readonly message: string;
 }
 
-/** The parts of a tool in package.json that a confirmation needs. */
+/** The parts of a tool declaration in package.json that a confirmation needs. */
 export interface ConfirmedTool {
 	/** Name on the MCP server. */
 	readonly name: string;
@@ -58,8 +58,8 @@ const effects: Readonly<Record<string, (given: Arguments) => string>> = {
 export const describedActions: readonly string[] = Object.keys(effects);
 
 /**
- * Returns the confirmation of a call: what it will do, all of its arguments including defaults, and the folders that
- * relative paths refer to. Arguments are never rendered as Markdown.
+ * Returns the confirmation for a call: its effect, all arguments including defaults, and the folders that relative
+ * paths refer to. Arguments are never rendered as Markdown.
  * @param input unchecked arguments from the model
  * @param folders folders of the server, as absolute paths
  */

@@ -6,7 +6,7 @@ import { commandIds } from '../ids.ts';
 
 /** Path of URIs that open an address: `vscode://reasoning-lab.reasoning-lab/open?address=rl%3A%2F%2F...`. */
 const openPath = '/open';
-/** Maximum length of documents for which links are provided. */
+/** Maximum length of documents in which addresses become links. */
 const maxCharacters = 2_000_000;
 
 /**
@@ -22,7 +22,7 @@ export class Addresses extends Disposable implements vscode.UriHandler, vscode.D
 
 	async handleUri(uri: vscode.Uri): Promise<void> {
 		const [, address = ''] = uri.path === openPath ? (/(?:^|&)address=([^&]*)/.exec(uri.query) ?? []) : [];
-		// The command reports what is wrong with an address, including a missing one.
+		// The command reports invalid and missing addresses.
 		await vscode.commands.executeCommand(commandIds.openAddress, decodedAddress(address) || 'rl://');
 	}
 

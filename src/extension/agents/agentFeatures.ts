@@ -52,7 +52,7 @@ export class AgentFeatures extends Disposable {
 		this.reportNotices = this.register(new ReportNotices(notices, log));
 		this.register(new LanguageModelTools(extensionUri, folder, contributes?.languageModelTools ?? []));
 	}
-	/** Undoes the view that an agent opened last. */
+	/** Undoes the view that an agent opened most recently. */
 	async undoView(): Promise<void> {
 		if (!(await this.#views.back())) {
 			await this.#notices.information('No agent has opened a view since the last undo.');

@@ -15,7 +15,7 @@ interface ShownByAgent {
 /** Opens views for agents, and restores the previous state. */
 export class AgentViews {
 	readonly #views: OpenViews;
-	/** Only the latest can be undone, because panels keep one earlier state. */
+	/** Only the latest view can be undone, because panels keep just one earlier state. */
 	#latest: ShownByAgent | null = null;
 
 	constructor(views: OpenViews) {

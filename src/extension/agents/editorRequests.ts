@@ -31,8 +31,8 @@ interface Needs {
 }
 
 /**
- * Shows what agents request with the MCP server's `show_in_editor` tool. Each request also shows a notification with a
- * *Back* button; a command does the same after the notification is gone.
+ * Shows what agents request with the MCP server's `show_in_editor` tool. Each request also shows a notification with
+ * a *Back* button; once the notification is gone, a command does the same.
  */
 export class EditorRequests extends Disposable {
 	/** Folder of this window's requests. Created before `ready` resolves. */

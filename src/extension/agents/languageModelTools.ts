@@ -7,7 +7,7 @@ import { requireActingProgram, requireServerProgram, servedFolders } from './ser
 
 /** Prefix of the names in package.json, because all extensions share one namespace. */
 const prefix = 'reasoninglab_';
-/** Follows results with links, because language model tools have no instructions. */
+/** Appended to results that contain links, because language model tools cannot carry separate instructions. */
 const linking = 'In messages to the user, cite data as [TEXT](LINK) with the link next to its address.';
 /** Tag of tools that require the user's confirmation. */
 const confirmedTag = 'reasoning-lab-confirmed';
@@ -19,12 +19,12 @@ interface DeclaredTool extends ConfirmedTool {
 }
 
 /**
- * Offers the tools of the MCP server to language models in the editor. Tools that act need the same setting as on the
- * server, and ask the user to confirm what they will do. Does nothing in editors without language models.
+ * Offers the tools of the MCP server to language models in the editor. Tools that act require the same setting as on
+ * the server and the user's confirmation. Does nothing in editors without language models.
  */
 export class LanguageModelTools extends Disposable {
 	readonly #reading: McpClient;
-	/** A separate server, which keeps running when idle because its jobs end when it exits. */
+	/** A separate server, which keeps running when idle because exiting would end its jobs. */
 	readonly #acting: McpClient;
 
 	/**

@@ -69,7 +69,7 @@ export async function openAddress(text: string, store: RunStore): Promise<void> 
 /** Folder of reports written by agents, relative to a run. */
 const reportPath = new RegExp(`^${runFiles.annotations}/reports/[^/]+\\.md$`);
 
-/** Path of the results of a checkpoint's evaluation, relative to its run. */
+/** Path of a checkpoint's evaluation results, relative to its run. */
 const evaluationReport = (name: string) => `${runFiles.annotations}/evaluations/${name}/${evaluationFiles.report}`;
 
 function compareRuns(...paths: [string, string]): PromiseLike<unknown> {

@@ -10,11 +10,11 @@ import type { Notices } from '../notices.ts';
 import { displayText } from '../runView.ts';
 
 /**
- * Offers to open reports that agents write with the `write_report` tool: to a run in the workspace, or about any other run
- * while working in a workspace folder.
+ * Offers to open reports that agents write with the `write_report` tool: for a run in the workspace, or for any other
+ * run while working in a workspace folder.
  */
 export class ReportNotices extends Disposable {
-	/** Resolves when reports on runs outside the workspace are noticed. */
+	/** Resolves once reports on runs outside the workspace are being watched. */
 	readonly ready: Promise<void>;
 	readonly #notices: Pick<Notices, 'information'>;
 	readonly #log: (message: string) => void;

@@ -17,7 +17,8 @@ export const servedFolders = (): string[] =>
 /**
  * Returns the program of the MCP server for the open folders, with read-only tools; null without a folder or in an
  * untrusted workspace, whose settings and folders must not determine which files are served.
- * @param editor folder of this window's requests, if the server is for agents, which also get links that open addresses
+ * @param editor folder of this window's requests; null unless the server is for agents, which also get clickable
+ * links
  */
 export function serverProgram(extension: vscode.Uri, editor: string | null = null): McpProgram | null {
 	const folders = servedFolders();
@@ -40,7 +41,10 @@ export function requireServerProgram(extension: vscode.Uri, editor: string | nul
 	throw new Failure('denied', 'Reading runs requires a trusted workspace with an open folder.', 'Open a folder.');
 }
 
-/** Same as {@link requireServerProgram}, with the tools that act. Fails with `denied` if the user does not allow actions. */
+/**
+ * Same as {@link requireServerProgram}, but with the tools that act. Fails with `denied` if the user does not allow
+ * actions.
+ */
 export function requireActingProgram(extension: vscode.Uri, editor: string | null): McpProgram {
 	const program = requireServerProgram(extension, editor);
 	const options = actionArguments();

@@ -25,7 +25,7 @@ export function datasetCommands(needs: HubNeeds, editors: Pick<DatasetEditors, '
 	};
 }
 
-/** Shows a row in an open editor, or in the one that the function opens. */
+/** Shows a row in the editors that are already open, or in a new one. */
 async function openAtRow(
 	uri: vscode.Uri,
 	row: number,

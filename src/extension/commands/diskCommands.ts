@@ -31,7 +31,9 @@ const actions = () => import('../../runs/runActions.ts');
 /** Number of recent checkpoints that pruning keeps, in addition to the best one. */
 const keptCheckpoints = 1;
 
-/** Handlers for the commands that manage disk space. Deletions require confirmation; moves to the trash can be undone. */
+/**
+ * Handlers for the commands that manage disk space. Deletions require confirmation; moves to the trash can be undone.
+ */
 export function diskCommands(needs: Needs) {
 	const { picker, store, registry } = needs;
 	const { askPruneCheckpoints, askPruneTokens } = pruner(needs);
@@ -56,7 +58,7 @@ export function diskCommands(needs: Needs) {
 		},
 		[commandIds.showDiskUse]: async (...args: unknown[]) => {
 			const view = await picker.one(args, {
-				title: 'Show the disk use of a run',
+				title: "Show a run's disk use",
 				what: 'was found',
 				applies: () => true,
 			});
@@ -73,12 +75,12 @@ export function diskCommands(needs: Needs) {
 			if (picked?.prune === 'tokens') await askPruneTokens([view]);
 		},
 		[commandIds.pruneCheckpoints]: async (...args: unknown[]) => {
-			const question = { title: 'Prune the checkpoints of a run', what: 'has ended', applies: hasEnded };
+			const question = { title: "Prune a run's checkpoints", what: 'has ended', applies: hasEnded };
 			const views = await picker.many(args, question);
 			if (views !== undefined) await askPruneCheckpoints(views);
 		},
 		[commandIds.pruneTokenLogs]: async (...args: unknown[]) => {
-			const question = { title: 'Prune the token logs of a run', what: 'has ended', applies: hasEnded };
+			const question = { title: "Prune a run's token logs", what: 'has ended', applies: hasEnded };
 			const views = await picker.many(args, question);
 			if (views !== undefined) await askPruneTokens(views);
 		},

@@ -13,7 +13,7 @@ export function exportCommands({ picker, notices }: { readonly picker: RunPicker
 	return {
 		[commandIds.exportRollouts]: async (...args: unknown[]) => {
 			const view = await picker.one(args, {
-				title: 'Export the rollouts of a run',
+				title: "Export a run's rollouts",
 				what: 'can be read',
 				applies: anyRun,
 			});

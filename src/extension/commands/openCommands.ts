@@ -66,12 +66,12 @@ export function openCommands(needs: Needs) {
 	const { picker, tree, store, registry, workspaceRuns, dashboards, rollouts } = needs;
 	return {
 		[commandIds.openDashboard]: async (...args: unknown[]) => {
-			const question = { title: 'Open the dashboard of a run', what: 'can be read', applies: anyRun };
+			const question = { title: 'Open a run dashboard', what: 'can be read', applies: anyRun };
 			const view = await picker.one(args, question);
 			if (view !== undefined) await dashboards.open(view.folder, dashboardPlaceOf(args[1]));
 		},
 		[commandIds.openRollouts]: async (...args: unknown[]) => {
-			const question = { title: 'Open the rollouts of a run', what: 'can be read', applies: anyRun };
+			const question = { title: "Open a run's rollouts", what: 'can be read', applies: anyRun };
 			const view = await picker.one(args, question);
 			if (view !== undefined) await rollouts.open(view.folder, placeOf(args[1]));
 			return view?.folder;
@@ -83,12 +83,12 @@ export function openCommands(needs: Needs) {
 			await openAddress(text, store);
 		},
 		[commandIds.openRunFolder]: async (...args: unknown[]) => {
-			const question = { title: 'Open the folder of a run', what: 'was found', applies: () => true };
+			const question = { title: 'Open a run folder', what: 'was found', applies: () => true };
 			const view = await picker.one(args, question);
 			if (view !== undefined) await openFolder(vscode.Uri.file(view.folder));
 		},
 		[commandIds.openLog]: async (...args: unknown[]) => {
-			const view = await picker.one(args, { title: 'Open the log of a run', what: 'was found', applies: () => true });
+			const view = await picker.one(args, { title: 'Open a run log', what: 'was found', applies: () => true });
 			if (view !== undefined) await openLog(view);
 		},
 		[commandIds.openAsRun]: async (place?: unknown, reader?: unknown) => {

@@ -8,8 +8,8 @@ export interface QueryOpener {
 }
 
 /**
- * Handler for *Query Rollouts*, which queries all runs, the runs selected in a menu, or the runs passed by code as `{sql,
- * runs}`. Only reads files, so it works without workspace trust.
+ * Handler for *Query Rollouts*, which queries all runs, the runs selected in a menu, or the runs passed by code as
+ * `{sql, runs}`. Only reads files, so it works without workspace trust.
  */
 export function queryCommands(queries: QueryOpener) {
 	return {

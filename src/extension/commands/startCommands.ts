@@ -54,7 +54,7 @@ export function startCommands({ picker, starter, notices, estimate, rewards, tem
 		},
 		[commandIds.resumeFromCheckpoint]: async (...args: unknown[]) => {
 			const question = {
-				title: 'Resume from a checkpoint of a run',
+				title: 'Resume from a run checkpoint',
 				what: 'can be read',
 				applies: (run: RunView) => run.record !== null,
 			};

@@ -47,7 +47,7 @@ export interface RunDiagnosisOptions {
 	readonly lookMs?: number;
 }
 
-/** Version of the rules and thresholds. Results with the same version need no new diagnosis. */
+/** Version of the rules and thresholds. Results with the same version need not be recomputed. */
 const version = createHash('sha256')
 	.update(JSON.stringify([rules.map(({ name, fires }) => [name, fires]), thresholds]))
 	.digest('hex')
@@ -287,8 +287,8 @@ class LiveDiagnosis {
 	}
 
 	/**
-	 * @returns `restart` if the run must be diagnosed from scratch, or a promise for a completed round that resolves to
-	 * whether anything changed
+	 * @returns `restart` if the run must be diagnosed from scratch, or, after a `synced` event, a promise that
+	 * resolves to whether anything changed
 	 */
 	take(event: RunTailEvent): 'restart' | Promise<boolean> | null {
 		switch (event.kind) {
@@ -303,7 +303,7 @@ class LiveDiagnosis {
 				return null;
 			}
 			case 'evaluations':
-				// Known evaluations are deduplicated.
+				// Evaluations that are already known are skipped.
 				this.#diagnosis.addEvaluations(event.summaries);
 				return null;
 			case 'rollouts':

@@ -13,7 +13,7 @@ export type EnvironmentTestNode =
 	/** `line`: 1-based line in the labeled episodes. */
 	| { readonly kind: 'episode'; readonly file: string; readonly line: number };
 
-/** Maximum number of listed files per workspace and of listed labeled episodes per file. */
+/** Maximum number of files listed per workspace, and of labeled episodes listed per file. */
 const maxFiles = 500;
 const maxEpisodes = 1000;
 

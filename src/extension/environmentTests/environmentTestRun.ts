@@ -7,7 +7,7 @@ import type { EnvironmentVerifications } from '../environments/environmentVerifi
 import { displayText } from '../runView.ts';
 import type { EnvironmentTestItems } from './environmentTestItems.ts';
 
-/** Runs tests of environments, using the same verification as the editor: once per file. */
+/** Runs environment tests, using the editor's verification once per file. */
 export async function runEnvironmentTests(
 	run: vscode.TestRun,
 	tests: readonly vscode.TestItem[],

@@ -11,7 +11,7 @@ const pattern = `**/{${[...manifestNames].join(',')}}`;
 const excluded = '**/{node_modules,.venv,venv,site-packages}/**';
 const maxFiles = 500;
 
-/** Returns the environment files and manifests in the workspace, by path. */
+/** Returns the environment files and manifests in the workspace, sorted by path. */
 export async function findEnvironments(): Promise<vscode.Uri[]> {
 	const [files, manifests] = await Promise.all([
 		vscode.workspace.findFiles(environmentFilePattern, excluded, maxFiles),

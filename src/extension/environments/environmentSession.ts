@@ -86,7 +86,7 @@ export class EnvironmentSession extends Disposable {
 
 	/**
 	 * Resolves when the verification has finished, failed, or been canceled or superseded.
-	 * @param play lets a policy play, too
+	 * @param play lets a policy play as well
 	 */
 	verify(play: PlayPolicy | null = null, canceled?: AbortSignal): Promise<void> {
 		if (this.disposed) return Promise.resolve();

@@ -54,8 +54,8 @@ export class EnvironmentWorkbench extends Disposable {
 }
 
 /**
- * Returns the environment to verify: the given one, the one in the active editor, or one selected by the user, whose file
- * is then shown with the result. Returns null if the user canceled.
+ * Returns the environment to verify: the given one, the one in the active editor, or one selected by the user, whose
+ * file is then shown with the result. Returns null if the user canceled.
  */
 export async function verifiedEnvironment(given: unknown): Promise<vscode.Uri | null> {
 	const active = given instanceof vscode.Uri ? given : vscode.window.activeTextEditor?.document.uri;

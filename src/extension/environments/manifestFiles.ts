@@ -3,13 +3,14 @@ import { isServerAddress } from '../../core/episode/serverAddress.ts';
 import { declaresVerifiers, type EnvironmentSource, environmentSource } from '../../episodes/environmentSource.ts';
 
 /*
- * Environments of other libraries are folders with a manifest: pyproject.toml (verifiers) or openenv.yaml. The editor shows
- * their results in the manifest. They are verified only on request, because verification runs library code.
+ * Environments from other libraries are folders with a manifest: pyproject.toml (verifiers) or openenv.yaml. The
+ * editor shows their results in the manifest. They are verified only on request, because verification runs library
+ * code.
  */
 
 export const manifestNames: ReadonlySet<string> = new Set(['pyproject.toml', 'openenv.yaml']);
 
-/** Whether a path has the name of a manifest. A pyproject.toml can belong to any project. */
+/** Whether a path has the file name of a manifest. Any project can have a pyproject.toml. */
 export function isManifest(path: string): boolean {
 	return manifestNames.has(basename(path));
 }

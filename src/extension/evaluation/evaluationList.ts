@@ -13,7 +13,7 @@ export interface EvaluationView {
 	readonly name: string;
 	/** Step of the checkpoint; null if it has none. */
 	readonly step: number | null;
-	/** Name of the question set. The total and completed counts follow. */
+	/** Name of the question set, followed by its total and completed counts. */
 	readonly problems: string;
 	readonly count: number;
 	readonly done: number | null;

@@ -59,7 +59,7 @@ export function reportCommands({ picker, pipelines, ...needs }: ReportNeeds) {
 		/** @returns the evaluation result */
 		[commandIds.evaluateCheckpoint]: async (...args: unknown[]) => {
 			requireTrust();
-			const question = { title: 'Evaluate a checkpoint of a run', what: 'has checkpoints', applies: ownRun };
+			const question = { title: 'Evaluate a run checkpoint', what: 'has checkpoints', applies: ownRun };
 			const view = await picker.one(args, question);
 			return view && evaluateCheckpoint(view, args[1], needs);
 		},
@@ -71,7 +71,7 @@ export function reportCommands({ picker, pipelines, ...needs }: ReportNeeds) {
 			const pipeline = await pipelineAt(isStage ? dirname(named) : named);
 			if (pipeline !== null) return showEvaluations(pipeline, needs, isStage ? basename(named) : null);
 			const run = runOfEvaluation(named);
-			const question = { title: 'Show the evaluations of a run', what: 'has evaluations', applies: ownRun };
+			const question = { title: "Show a run's evaluations", what: 'has evaluations', applies: ownRun };
 			const view = await picker.one(run === null ? args : [run], question);
 			if (view === undefined) return undefined;
 			const source = { folder: view.folder, name: nameOf(view) };

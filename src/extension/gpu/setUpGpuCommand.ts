@@ -23,8 +23,8 @@ interface Needs {
 }
 
 /**
- * Implements *Set Up GPU*: shows what will be downloaded and its size, then downloads the CUDA provider for the embedded
- * engine with cancellable progress.
+ * Implements *Set Up GPU*: shows what will be downloaded and its size, then downloads the CUDA provider for the
+ * embedded engine with cancellable progress.
  */
 export class SetUpGpuCommand extends Disposable {
 	readonly #needs: Needs;

@@ -25,7 +25,7 @@ type KnownRuns = Pick<RunStore, 'runs' | 'onDidChange' | 'expect' | 'isOwn'>;
 /** Interval for rereading running pipelines and checking others, in milliseconds. */
 const lookMs = 2000;
 
-/** Pipelines that contain the known runs, plus those started here. Only their folders identify them. */
+/** Pipelines that contain the known runs, plus those started here. They are identified only by their folders. */
 export class PipelineStore extends Disposable {
 	readonly #store: KnownRuns;
 	readonly #entries = new Map<string, Entry>();

@@ -8,7 +8,7 @@ import { presentStage } from './pipelinePresentation.ts';
 /** A named stage and its position in the recipe text. */
 export interface StageLine {
 	readonly name: string;
-	/** First line of the stage, starting from 0. */
+	/** 0-based first line of the stage. */
 	readonly line: number;
 	/** Dependencies, such as `after base and samples` or `before of-sft`; empty if there are none. */
 	readonly words: string;

@@ -40,7 +40,7 @@ type Step = (draft: Draft, question: Question, needs: AddPolicyNeeds) => Promise
 const title = 'Add a policy';
 const steps: readonly Step[] = [askPlace, askUrl, askKey, askModel, askApi, askName];
 
-/** Asks for a server in several steps that the user can go back through. Returns null if the user canceled. */
+/** Asks for a server in several steps; the user can go back. Returns null if the user canceled. */
 export async function askServer(needs: AddPolicyNeeds): Promise<WantedServer | null> {
 	const draft: Draft = { url: '', key: '', model: '', api: 'chat', name: '' };
 	for (let at = 0; at < steps.length; ) {

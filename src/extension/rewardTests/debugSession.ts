@@ -23,7 +23,9 @@ export interface DebuggedProgram {
 /** Maximum time for Node to start listening for a debugger, in milliseconds. */
 const listenMs = 15_000;
 
-/** Runs the host programs in the debugger for the language of a file. The caller has checked that the workspace is trusted. */
+/**
+ * Runs the host programs in the debugger for a file's language. The caller has checked that the workspace is trusted.
+ */
 export class HostDebugger extends Disposable {
 	readonly #environment: RewardEnvironment;
 	/** Path of dist, which contains the host programs. */

@@ -14,7 +14,7 @@ export type TestNode =
 	| { readonly kind: 'case'; readonly file: string; readonly reward: string; readonly line: number }
 	| { readonly kind: 'audit'; readonly file: string; readonly reward: string }
 	/**
-	 * `line`, from 0: first line of the reward's body, where findings are shown. The signature already has inline
+	 * `line`: 0-based first line of the reward's body, where findings are shown. The signature already has inline
 	 * results.
 	 */
 	| {

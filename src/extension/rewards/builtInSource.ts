@@ -22,10 +22,7 @@ export async function pickBuiltIn(use: unknown): Promise<BuiltInInfo | undefined
 	return picked?.info;
 }
 
-/**
- * Returns the description and the source code of a built-in reward. @param dist folder where the build copies the
- * sources
- */
+/** Returns a built-in reward's description and source code. @param dist folder where the build copies the sources */
 export async function builtInText(info: BuiltInInfo, dist: vscode.Uri): Promise<string> {
 	const source = vscode.Uri.joinPath(dist, 'rewards', basename(info.file));
 	let code: string;

@@ -12,7 +12,7 @@ export class CoverageMarks extends Disposable {
 	readonly #icons: vscode.Uri;
 	#type: vscode.TextEditorDecorationType;
 
-	/** @param icons path of media/icons */
+	/** @param icons path to media/icons */
 	constructor(view: VerificationView, icons: vscode.Uri) {
 		super();
 		this.#view = view;

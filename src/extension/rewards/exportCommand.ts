@@ -16,7 +16,7 @@ interface Needs {
 	readonly targets: RewardTargets;
 	readonly python: PythonInterpreter;
 	readonly notices: Notices;
-	/** Path of dist, which contains the programs that read Python files. */
+	/** Path to dist, which contains the programs that read Python files. */
 	readonly dist: string;
 }
 

@@ -27,7 +27,7 @@ export interface FileVerification {
 	readonly files: readonly string[];
 }
 
-/** Results of one reward, by source of the rows. */
+/** Results for one reward, by row source. */
 export interface RewardResults {
 	/** Results on a dataset sample with correct and incorrect answers, and on the labeled cases. */
 	readonly data: Verification | null;

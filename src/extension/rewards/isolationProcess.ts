@@ -4,7 +4,7 @@ import { type IsolationAttempt, type IsolationReport, isolationLineSchema } from
 import { runCli } from '../cliProcess.ts';
 
 export interface IsolationProgram {
-	/** Paths of dist/cli.js and of the Node executable that runs it; null uses this process's own executable. */
+	/** Paths to dist/cli.js and the Node executable that runs it; null uses this process's own executable. */
 	readonly cli: string;
 	readonly node: string | null;
 	/** Sandbox mode, spelled as in the setting. */

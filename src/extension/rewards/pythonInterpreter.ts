@@ -59,7 +59,7 @@ export class PythonInterpreter extends Disposable {
 	async #find(file: vscode.Uri | undefined): Promise<string | null> {
 		const selected = this.#selected(file).catch(() => null);
 		const path = await within(patienceMs, selected);
-		// A late result is available at the next use.
+		// A late result is available on the next use.
 		if (path === late) void selected.then(() => this.#paths.clear());
 		return (path === late ? null : path) ?? rewardSettings.python(file);
 	}

@@ -10,7 +10,7 @@ export type RewardEntry =
 const syntax = { allowTrailingComma: true } as const;
 
 /**
- * Default rewards of a recipe without `rewards`. They must be written explicitly; otherwise, adding a reward would
+ * Default rewards for a recipe without `rewards`. They must be written explicitly; otherwise, adding a reward would
  * replace them.
  */
 const standard = [{ use: 'accuracy' }, { use: 'format', weight: 0.2 }];

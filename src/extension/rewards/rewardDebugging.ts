@@ -2,7 +2,7 @@ import type { ScoreRow } from '../../protocol/scorer.ts';
 
 /** A row on which to debug a reward. */
 export interface DebuggedRow {
-	/** Absolute path of the reward file. */
+	/** Absolute path to the reward file. */
 	readonly file: string;
 	readonly reward: string;
 	readonly row: ScoreRow;

@@ -16,7 +16,7 @@ const levels = {
 export class RewardDiagnostics extends Disposable {
 	readonly #view: VerificationView;
 	readonly #collection = this.register(vscode.languages.createDiagnosticCollection('reasoningLab.rewards'));
-	/** Faults by the reward file that caused them. */
+	/** Faults keyed by the reward file that caused them. */
 	readonly #faults = new Map<string, readonly RewardFault[]>();
 
 	constructor(view: VerificationView) {

@@ -9,7 +9,7 @@ import { valueWords } from './rewardWords.ts';
 export interface RewardFault {
 	/** Absolute. */
 	readonly file: string;
-	/** Line, starting from 1; null for the signature of `reward`. */
+	/** 1-based line; null for the signature of `reward`. */
 	readonly line: number | null;
 	readonly reward: string | null;
 	readonly level: 'error' | 'warning';

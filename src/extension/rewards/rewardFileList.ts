@@ -15,9 +15,9 @@ const maxFiles = 500;
 const largestFile = 1 << 20;
 
 /**
- * The reward files in the workspace and the names of their rewards. They are searched for once and then tracked by file
- * events until a refresh is requested. Names are read before a change is announced, because the editor leaves a row of a
- * tree empty if the tree changes while the row's children are being read.
+ * The reward files in the workspace and their reward names. They are searched for once and then tracked by file events
+ * until a refresh is requested. Names are read before a change is announced, because the editor leaves a tree row empty
+ * if the tree changes while the row's children are being read.
  */
 export class RewardFileList extends Disposable {
 	readonly #changed = this.register(new Emitter<void>());
@@ -25,7 +25,7 @@ export class RewardFileList extends Disposable {
 	readonly onDidChange = this.#changed.event;
 	/** Names of the rewards in each file. */
 	#search: Promise<Map<string, readonly string[]>> | null = null;
-	/** Applies events in order, so that an older reading of a file does not replace a newer one. */
+	/** Applies events in order, so that an older read of a file does not replace a newer one. */
 	readonly #events = new Sequencer();
 
 	constructor() {
@@ -52,7 +52,7 @@ export class RewardFileList extends Disposable {
 
 	/**
 	 * Searches again. File events can be lost, for example when a file is written to a folder that was just created, so
-	 * code that creates reward files and views that may have missed events should call this method.
+	 * call this method after creating reward files or when a view may have missed events.
 	 */
 	async refresh(): Promise<void> {
 		const before = await this.#search?.catch(() => null);

@@ -25,7 +25,7 @@ export class RewardLenses extends CodeLenses {
 		this.#view = view;
 		this.register(
 			view.onDidChange((file) => {
-				// The lenses of a file change only once, when the first results become available.
+				// A file's lenses change only once, when the first results become available.
 				if (this.#withResults.has(file) || (view.get(file)?.results.size ?? 0) === 0) return;
 				this.#withResults.add(file);
 				this.changed();

@@ -93,7 +93,7 @@ export class RewardSession extends Disposable {
 		return this.#start(parts);
 	}
 
-	/** Includes the latest rollouts of a run from now on, or excludes them with null. */
+	/** Includes the latest rollouts of a run from now on; null excludes them. */
 	verifyRollouts(run: string | null): Promise<void> {
 		this.#run = run;
 		return this.#start(this.#state.phase === 'done' && !this.#state.stale ? ['rollouts'] : ['data', 'rollouts']);
@@ -123,7 +123,7 @@ export class RewardSession extends Disposable {
 
 	/**
 	 * Creates the verification plan and a separate process for an audit, a comparison, or a test. The caller must dispose
-	 * the process. Fails with the same errors as `RewardRunner.describe`.
+	 * of the process. Fails with the same errors as `RewardRunner.describe`.
 	 */
 	async open(
 		what: WhatToVerify,

@@ -1,6 +1,6 @@
 import { defaultRewardName, rewardLanguage } from './rewardFiles.ts';
 
-/** Position of a reward declaration in the text. Lines start from 0. */
+/** Position of a reward declaration in the text. Lines are 0-based. */
 export interface RewardSignature {
 	readonly name: string;
 	/** First line of the declaration, where code lenses are shown. */

@@ -17,7 +17,7 @@ import type { VerifierPool } from './verifierPool.ts';
 
 /** Delay between closing the last reward file and terminating the processes, in milliseconds. */
 const idleMs = 60_000;
-/** Delay for batching events of a single change, in milliseconds. */
+/** Delay for batching events from a single change, in milliseconds. */
 const restMs = 50;
 
 interface Needs {
@@ -90,7 +90,7 @@ export class RewardVerifications extends Disposable implements VerificationView 
 		return this.#sessions.get(file)?.state;
 	}
 
-	/** Returns the session of a reward file, creating one without results if necessary. */
+	/** Returns the session for a reward file, creating one without results if necessary. */
 	session(file: string): RewardSession {
 		const known = this.#sessions.get(file);
 		if (known !== undefined) return known;
@@ -172,7 +172,7 @@ export class RewardVerifications extends Disposable implements VerificationView 
 		for (const file of this.#sessions.keys()) if (isOpen(file)) this.#verifySoon(file);
 	}
 
-	/** Updates the watchers to match the dependencies of the sessions. */
+	/** Updates the watchers to match the sessions' dependencies. */
 	#watch(): void {
 		const wanted = new Set<string>();
 		for (const { state } of this.#sessions.values()) for (const file of state.files) wanted.add(file);

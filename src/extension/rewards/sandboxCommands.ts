@@ -15,7 +15,7 @@ interface Needs {
 	readonly notices: Notices;
 }
 
-/** Handlers for the commands of the sandbox that runs model-written code. */
+/** Command handlers for the sandbox that runs model-written code. */
 export function sandboxCommands({ extension, documents, notices }: Needs) {
 	return {
 		/** @returns the report, for tests */

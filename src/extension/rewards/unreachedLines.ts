@@ -1,6 +1,6 @@
 import { type FileVerification, resultsOf } from './fileVerification.ts';
 
-/** Returns the executable lines, starting from 1, that were not reached by any row of any reward in the file. */
+/** Returns the executable lines (1-based) that were not reached by any row of any reward in the file. */
 export function unreachedLines(state: FileVerification | undefined): number[] {
 	if (state === undefined) return [];
 	const lines = new Set<number>();

@@ -20,7 +20,7 @@ interface Entry extends vscode.Disposable {
  */
 export class VerifierPool extends Disposable {
 	readonly #environment: RewardEnvironment;
-	/** Path of dist, which contains the host programs. */
+	/** Path to dist, which contains the host programs. */
 	readonly #dist: string;
 	readonly #entries = new Map<string, Promise<Entry>>();
 
@@ -41,7 +41,7 @@ export class VerifierPool extends Disposable {
 		return (await this.#entry(file, python)).hosts;
 	}
 
-	/** Discards cached data locations after a recipe was added or removed. */
+	/** Discards cached data locations after a recipe has been added or removed. */
 	forgetData(): void {
 		for (const entry of this.#entries.values()) {
 			entry.then(

@@ -20,7 +20,7 @@ import type { RewardTargets } from './rewardTarget.ts';
 import type { RewardVerifications } from './rewardVerifications.ts';
 import { valueWords } from './rewardWords.ts';
 
-/** Opens a panel with detailed results that is updated when they change. */
+/** Opens a panel with detailed results, and updates it when they change. */
 export interface ResultsOpener {
 	show(place: ResultPlace, part?: ResultPart): unknown;
 }
@@ -56,7 +56,7 @@ export class VerifyCommands {
 		await this.#work(session, () => session.verify());
 	}
 
-	/** @param args the reward and, optionally, the run folder; if it is absent, the user is asked */
+	/** @param args the reward and, optionally, the run folder (otherwise the user is asked) */
 	async verifyOnRollouts(...args: unknown[]): Promise<void> {
 		const target = await this.#needs.targets.file(args, 'Verify on the latest rollouts of a run');
 		if (target === undefined) return;
@@ -67,7 +67,7 @@ export class VerifyCommands {
 		await this.#work(session, () => session.verifyRollouts(run));
 	}
 
-	/** @param args the reward and, optionally, the number of the problem; if it is absent, the user is asked */
+	/** @param args the reward and, optionally, the problem number (otherwise the user is asked) */
 	async verifySelection(...args: unknown[]): Promise<void> {
 		const editor = vscode.window.activeTextEditor;
 		const text = editor === undefined || editor.selection.isEmpty ? '' : editor.document.getText(editor.selection);
@@ -108,7 +108,7 @@ export class VerifyCommands {
 
 	/**
 	 * @param args the reward and, optionally, a row number in its latest verification or in the verification of a
-	 * specific part; if the row number is absent, the user is asked
+	 * specific part (otherwise the user is asked)
 	 */
 	async debugRow(...args: unknown[]): Promise<void> {
 		if (!vscode.workspace.isTrusted) {

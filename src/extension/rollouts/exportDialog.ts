@@ -37,7 +37,7 @@ const perturbations: Readonly<Record<PerturbationKind, string>> = {
 /** Perturbations that apply to half of the steps or digits. */
 const halves: readonly PerturbationKind[] = ['corrupt-digits', 'delete-steps', 'insert-steps'];
 
-/** Converts the selection of a request to the format of the exporter. */
+/** Converts a request's selection to the exporter's format. */
 export function selectionOf({ scope, step, group, rollouts }: ExportRequest): RolloutSelection {
 	if (scope === 'rollouts') return { rollouts: rollouts.map((one) => one) };
 	if (scope === 'group' && step !== null && group !== null) return { groups: [{ step, group }] };

@@ -142,7 +142,10 @@ export class ComparisonCommand extends Disposable {
 		return folder;
 	}
 
-	/** Starts or continues a comparison, and asks for consent before an environment that the user did not choose is run. */
+	/**
+	 * Starts or continues a comparison, and asks for consent before running an environment that the user did not
+	 * choose.
+	 */
 	async #begin(spec: ComparisonSpec, folder: string): Promise<void> {
 		if (spec.environment !== undefined) await this.#needs.episodes.require(spec.environment, spec.policy);
 		const words = {
@@ -254,7 +257,7 @@ function offeredStrategies(played: boolean) {
 		}));
 }
 
-/** Returns which scorer a strategy needs, other than the reward of the environment. */
+/** Returns the kind of scorer a strategy needs; none if the environment's reward is sufficient. */
 function scorerNeed(name: string, environment: SearchEnvironment | null): ScorerScope | undefined {
 	const strategy = strategies.find((one) => one.name === name);
 	const need = strategy === undefined ? undefined : needsOf(strategy, strategyParams(strategy, {})).scorer;

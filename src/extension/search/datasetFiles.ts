@@ -6,8 +6,8 @@ import type { Choice } from './questions.ts';
 const maxFiles = 500;
 
 /**
- * Returns choices for the dataset files in the workspace, by path, plus a `null` choice for selecting another file.
- * Excludes .json files, because they can contain anything.
+ * Returns choices for the dataset files in the workspace, sorted by path, plus a `null` choice for selecting another
+ * file. Excludes .json files, because they can contain anything.
  */
 export async function datasetFileChoices(): Promise<readonly Choice<vscode.Uri | null>[]> {
 	const found = await vscode.workspace.findFiles(

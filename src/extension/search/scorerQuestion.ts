@@ -53,7 +53,7 @@ async function rewardsIn(files: RewardFileList): Promise<{ file: string; name: s
 	return (await Promise.all((await files.files()).map(named))).flat();
 }
 
-/** Returns every scorer that a search can use, for a form that shows those that fit. */
+/** Returns all scorers that a search can use, for a form that shows only the applicable ones. */
 export async function offeredScorers(files: RewardFileList): Promise<OfferedScorer[]> {
 	const scorer = (label: string, detail: string, spec: ScorerSpec, steps = false, oracle = false) => ({
 		...{ label: displayText(label, 80), detail: displayText(detail, 200), spec, steps, oracle },

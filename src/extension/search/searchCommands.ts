@@ -91,7 +91,10 @@ export class SearchCommands {
 		return this.newSearch({ ...(preset as object | undefined), problem });
 	}
 
-	/** *Search from Checkpoint*: uses the given run folder, or prompts for it, and the given step, or the best checkpoint. */
+	/**
+	 * *Search from Checkpoint*: uses the given run folder, or prompts for it, and the given step, or the best
+	 * checkpoint.
+	 */
 	async searchFromCheckpoint(run?: unknown, step?: unknown, preset?: unknown): Promise<string | undefined> {
 		this.#requireTrust();
 		const { store } = this.#needs;

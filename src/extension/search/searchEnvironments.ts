@@ -22,7 +22,7 @@ import { runOf } from '../panels/playground/describePolicy.ts';
 import { showInputBox } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
 
-/** Maximum number of rows to choose from, and of their characters as JSON. */
+/** Maximum number of rows to choose from, and their maximum total length as JSON, in characters. */
 const [maxRows, maxCharacters] = [100, 4_000_000] as const;
 
 export interface SearchEnvironmentsNeeds {
@@ -142,7 +142,7 @@ function placeOf(uri: vscode.Uri): Pick<SearchEnvironment, 'file' | 'package'> {
 	return isEnvironmentFile(uri.fsPath) ? { file: uri.fsPath } : { package: dirname(uri.fsPath) };
 }
 
-/** Adds the limits that verification has. */
+/** Adds the limits that verification uses. */
 function withDefaults(place: Pick<SearchEnvironment, 'file' | 'package' | 'server'>): SearchEnvironment {
 	const { turnMs } = environmentLimits(place.file ?? place.package ?? place.server ?? '');
 	const limit = turnMs === undefined ? {} : { turnSeconds: turnMs / 1000 };

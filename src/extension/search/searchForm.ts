@@ -97,7 +97,7 @@ export class SearchForm {
 		return answer === 'back' || answer === 'cancel' ? null : answer.value;
 	}
 
-	/** Remembers a search that was started, for the next one. */
+	/** Remembers a started search, to provide defaults for the next one. */
 	async remember(draft: SearchDraft): Promise<void> {
 		const { tools, environment, tags: _t, seed: _s, ...rest } = draft;
 		// Agent and episode searches are not suitable defaults for a search without tools or an environment.

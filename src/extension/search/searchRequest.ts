@@ -1,9 +1,12 @@
 import type { SearchDraft } from '../../protocol/newSearchMessages.ts';
 
-/** Starts a search with the given step rule, which is in the draft only if the user chose it. Returns the log. */
+/**
+ * Starts a search and returns its log. The step rule is passed separately, because the draft contains it only if the
+ * user chose it.
+ */
 export type StartSearch = (draft: SearchDraft, split: SearchDraft['split']) => Promise<string>;
 
-/** Request to the form. */
+/** Request to open the form. */
 export interface SearchRequest {
 	/** Values set by the caller. */
 	readonly draft: SearchDraft;

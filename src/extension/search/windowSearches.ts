@@ -33,9 +33,9 @@ export interface WindowSearchesOptions {
 	readonly log: (message: string) => void;
 	/** Returns API keys by policy name. */
 	readonly keys: () => Promise<Readonly<Record<string, string>>>;
-	/** Returns environment variables for scorer processes, by the settings for a file. */
+	/** Returns environment variables for scorer processes, using the settings for a file. */
 	readonly environment: (file: vscode.Uri) => Promise<Readonly<Record<string, string>>>;
-	/** Returns the memory limit of environments in MB, by the settings for a file. */
+	/** Returns the memory limit of environments in MB, using the settings for a file. */
 	readonly memoryMb: (file: vscode.Uri) => number | undefined;
 }
 
@@ -209,7 +209,10 @@ export class WindowSearches extends Disposable {
 		if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace, then try again.');
 	}
 
-	/** Returns the keys and settings for a search with code in a file: those of the file's workspace folder. */
+	/**
+	 * Returns the keys and settings for a search that runs code from a file, as configured for the file's workspace
+	 * folder.
+	 */
 	async #own(file: string): Promise<Pick<SearchParams<'start'>, 'keys' | 'environment' | 'memoryMb'>> {
 		const uri = vscode.Uri.file(file);
 		const [keys, environment] = await Promise.all([this.#options.keys(), this.#options.environment(uri)]);

@@ -15,8 +15,8 @@ import { datasetFacts } from './datasetFacts.ts';
 import type { Fact, FactContext } from './fact.ts';
 
 /**
- * Returns the numbers in the data at an address. Values that are not recorded are absent. Fails like the tools that
- * read the data: with `missing` if it does not exist.
+ * Returns the numbers in the data at an address. Values that are not recorded are absent. Fails with the same errors as
+ * the tools that read the data, such as `missing` if it does not exist.
  */
 export async function addressFacts(address: DataAddress, context: FactContext): Promise<Fact[]> {
 	if (address.kind === 'search') return searchFacts(address, context);
@@ -47,7 +47,7 @@ export async function addressFacts(address: DataAddress, context: FactContext): 
 	}
 }
 
-/** Returns the numbers of a paired test, such as `p` and `difference.low`. */
+/** Returns the numbers from a paired test, such as `p` and `difference.low`. */
 async function comparisonFacts(
 	{ other, run, name, step }: Extract<DataAddress, { kind: 'comparison' }>,
 	{ runs, signal }: FactContext,
@@ -57,7 +57,7 @@ async function comparisonFacts(
 	return numbersIn(compared);
 }
 
-/** Returns the numbers of an evaluation of a checkpoint, counted from its samples. */
+/** Returns the numbers for a checkpoint evaluation, computed from its samples. */
 async function checkpointFacts({ name: run, folder }: KnownRun, name: string): Promise<Fact[]> {
 	const found = (await listEvaluations(folder)).find(({ path }) => basename(path) === name);
 	if (found === undefined) throw new Failure('missing', `${run} has no checkpoint evaluation named ${name}.`);

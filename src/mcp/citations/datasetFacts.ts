@@ -8,8 +8,8 @@ import type { Fact, FactContext } from './fact.ts';
 const largestProfiled = 64 << 20;
 
 /**
- * Returns the numbers of a dataset file: those in the cells of a row, or the number of rows and the counts of a profile
- * with the detected columns. Fails with `missing` if there is no such row.
+ * Returns the numbers for a dataset file: those in a row's cells, or the row count and the counts from a profile of the
+ * detected columns. Fails with `missing` if there is no such row.
  */
 export async function datasetFacts(
 	{ path, row }: Extract<DataAddress, { kind: 'dataset' }>,
@@ -55,7 +55,7 @@ function profileFacts({ facts, distinct, duplicates }: CheckedDataset): Fact[] {
 	return counts.flatMap(([name, value]) => (typeof value === 'number' ? [{ name, value }] : []));
 }
 
-/** Returns the number in a cell, also one that is text, such as the answer "72"; empty if there is none. */
+/** Returns the number in a cell, even if it is stored as text, such as the answer "72"; empty if there is none. */
 function cellFacts(name: string, value: unknown): Fact[] {
 	if (typeof value === 'number') return Number.isFinite(value) ? [{ name, value }] : [];
 	if (typeof value !== 'string' || !/^\s*[-+]?[\d,]*\.?\d+(?:e[-+]?\d+)?\s*$/i.test(value.slice(0, 100))) return [];

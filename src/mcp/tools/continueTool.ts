@@ -18,7 +18,7 @@ export const continueSearchTool = defineAction({
 	name: 'continue_search',
 	title: 'Continue a search',
 	description:
-		'Continue a search of a run in its log with an additional budget, everywhere or below one node, and return at once. read_job returns progress and the result. Only searches that this user started, with a checkpoint of the run. Uses the device, and runs the code of the reward file or environment of the search if it has one.',
+		"Continue a run's search in its log with an additional budget, everywhere or below one node, and return immediately. read_job returns progress and the result. Works only for searches that this user started with a checkpoint of the run. Uses the device, and runs the code of the reward file or environment of the search if it has one.",
 	effect: 'control',
 	input: v.object({
 		run: input.run,
@@ -48,13 +48,13 @@ async function specOf(log: string): Promise<SearchSpec> {
 	if (given !== undefined) return decodeOrThrow(searchSpecSchema, given, `The specification in ${basename(log)}`);
 	throw new Failure(
 		'unsupported',
-		`${basename(log)} does not say how to continue the search.`,
+		`${basename(log)} does not specify how to continue the search.`,
 		'Start a new search for the same problem.',
 	);
 }
 
 /**
- * Fails unless `start_search` could have started the search, so that agents can use no other servers, programs and code.
+ * Fails unless `start_search` could have started the search, so that agents cannot use other servers, programs or code.
  * Searches over episodes are also accepted if the environment is a file inside the server's folders.
  */
 async function requireOffered(spec: SearchSpec, run: KnownRun, runs: Runs): Promise<void> {
@@ -82,7 +82,7 @@ async function requireScorer(scorer: ScorerSpec | null, runs: Runs): Promise<voi
 	if (scorer.use === 'reward') {
 		const { reward } = scorer;
 		if (typeof reward === 'string') return;
-		// Options of a built-in reward can name servers and programs.
+		// A built-in reward's options can specify servers and programs.
 		if (typeof reward.file !== 'string') throw unsupported('its reward has options');
 		await runs.fileWithin(reward.file);
 		return;

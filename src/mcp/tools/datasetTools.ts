@@ -13,7 +13,7 @@ import { defineTool, type ToolContext } from '../tool.ts';
 
 /** Arguments that select and order rows. */
 const viewInput = {
-	text: v.optional(input.text('Text that some column must contain, regardless of case.', 2000), ''),
+	text: v.optional(input.text('Text that at least one column must contain, ignoring case.', 2000), ''),
 	where: v.optional(
 		input.described(
 			v.pipe(
@@ -21,7 +21,10 @@ const viewInput = {
 					v.object({
 						column: input.text('Column name.', 200),
 						operator: v.picklist(conditionOperators),
-						value: v.optional(input.text('Number or text to compare with; none for "is empty".', 2000), ''),
+						value: v.optional(
+							input.text('Number or text to compare with; not used for "is empty" and "is not empty".', 2000),
+							'',
+						),
 					}),
 				),
 				v.maxLength(maxConditions),
@@ -35,11 +38,11 @@ const viewInput = {
 };
 type View = v.InferOutput<v.ObjectSchema<typeof viewInput, undefined>>;
 
-/** Number of rows whose columns can be named. */
+/** Number of rows sampled for column names, which calls can then use. */
 const sampledRows = 1000;
 
 /**
- * Returns the numbers of the rows that a call selects, in its order; null for all rows in file order. Fails with
+ * Returns the numbers of the rows that a call selects, in its sort order; null for all rows in file order. Fails with
  * `invalid` for a column that none of the first rows has.
  */
 async function viewOf(
@@ -72,7 +75,7 @@ export const readDataset = defineTool({
 	name: 'read_dataset',
 	title: 'Read a dataset',
 	description:
-		'Read rows from a dataset file (JSONL, JSON, CSV, TSV, Parquet, Arrow, or a save_to_disk folder) inside the server folders, page by page: all of them, or those that contain a text and meet all conditions, in file order or sorted by a column. A filter or an order reads the whole file for each page.',
+		'Read rows from a dataset file (JSONL, JSON, CSV, TSV, Parquet, Arrow, or a save_to_disk folder) inside the server folders, page by page: all of them, or those that contain a text and meet all conditions, in file order or sorted by a column. Filtering or sorting reads the whole file for each page.',
 	input: v.object({
 		path: input.text('Absolute path, or relative to a server folder.'),
 		...viewInput,

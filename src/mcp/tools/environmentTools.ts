@@ -24,7 +24,7 @@ const shared = {
 	),
 	dataset: v.optional(input.text('JSONL rows for reset. Default: the file specified by the environment.')),
 	seed: v.optional(input.described(input.whole(0, 2 ** 31), 'Seed for selecting rows and for random calls.'), 1),
-	turns: v.optional(input.described(input.whole(1, 1000), 'Maximum number of turns of the random policy.'), 20),
+	turns: v.optional(input.described(input.whole(1, 1000), 'Maximum number of turns for the random policy.'), 20),
 	limit: input.limit(20),
 	cursor: input.cursor,
 };
@@ -34,7 +34,7 @@ export const listEnvironments = defineTool({
 	name: 'list_environments',
 	title: 'List environments',
 	description:
-		'List environments in the server folders: environment files, and folders of verifiers and OpenEnv environments. Runs none of their code.',
+		'List environments in the server folders: environment files, and folders of verifiers and OpenEnv environments. Does not run their code.',
 	input: v.object({ limit: input.limit(50), cursor: input.cursor }),
 	async run({ limit, cursor }, { runs, signal }) {
 		const found = [];
@@ -141,7 +141,7 @@ export const runEpisodesTool = defineAction({
 	name: 'run_episodes',
 	title: 'Run episodes',
 	description:
-		'Play one episode of an environment per row with a policy (gold: the solutions in the rows), or its labeled episodes, and return their turns page by page. Only the episodes of the page are played. Runs the code of the environment.',
+		'Play one episode of an environment per row with a policy (gold: the solutions in the rows), or its labeled episodes, and return their turns page by page. Only the episodes on the page are played. Runs the code of the environment.',
 	effect: 'code',
 	input: v.object({
 		...shared,

@@ -44,7 +44,7 @@ const addressOf = (known: readonly KnownRun[], { run, split, step, group, index 
 export const query = defineTool({
 	name: 'query',
 	title: 'Query rollouts and metrics with SQL',
-	description: `Run one read-only DuckDB SELECT on the rollout index views: ${indexViews.map(({ name }) => name).join(', ')}. "DESCRIBE rollouts" lists the columns of a view. Pages are consistent only if the statement has an ORDER BY without ties. Rows get addresses by their columns: run, split, step, group_id and index (a completion), without index (a group), only run, split and step (a step); run, step, name and value of metrics; run, step, name and accuracy of evaluations. The first query on a run reads all of its rollouts, which can take minutes; pass runs to read only those.`,
+	description: `Run one read-only DuckDB SELECT on the rollout index views: ${indexViews.map(({ name }) => name).join(', ')}. "DESCRIBE rollouts" lists the columns of a view. Pages are consistent only if the statement has an ORDER BY without ties. Rows get addresses based on their columns: run, split, step, group_id and index (a completion), without index (a group), only run, split and step (a step); run, step, name and value of metrics; run, step, name and accuracy of evaluations. The first query on a run reads all of its rollouts, which can take minutes; pass runs to read only those.`,
 	input: v.object({
 		sql: input.text('SQL statement.', 20_000),
 		runs: named,
@@ -142,7 +142,7 @@ export const searchText = defineTool({
 		);
 		return {
 			complete: outcome.complete,
-			// The first limit only says that the page is full.
+			// The first limit only means that the page is full.
 			limits: outcome.limits.slice(count > end ? 1 : 0),
 			...(count > end ? { next_cursor: end } : { total: count }),
 			items: hits.map((hit) => ({

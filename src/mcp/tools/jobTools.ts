@@ -42,7 +42,7 @@ export const readJob = defineAction({
 		wait_seconds: v.optional(
 			input.described(
 				v.pipe(v.number(), v.minValue(0), v.maxValue(maxWait)),
-				`Maximum time to wait for the job to end, at most ${maxWait}.`,
+				`Maximum time in seconds to wait for the job to end, at most ${maxWait}.`,
 			),
 			0,
 		),

@@ -31,7 +31,7 @@ async function knownPipelines(runs: Runs): Promise<string[]> {
 	);
 }
 
-/** Finds a known pipeline by its folder, or by its folder name if that is unique. Opens no other folders. */
+/** Finds a known pipeline by its folder, or by its folder name if that is unique. Does not open other folders. */
 async function findPipeline(runs: Runs, named: string): Promise<string> {
 	const known = await knownPipelines(runs);
 	const found = known.includes(named) ? [named] : known.filter((folder) => basename(folder) === named);
@@ -64,7 +64,7 @@ export const listPipelines = defineTool({
 	name: 'list_pipelines',
 	title: 'List pipelines',
 	description:
-		'List pipelines (recipes whose named stages run one after another): name, status, and numbers of stages and finished stages.',
+		'List pipelines (recipes whose named stages run one after another): name, status, number of stages, and number of finished stages.',
 	input: v.object({ limit: input.limit(30), cursor: input.cursor }),
 	async run({ limit, cursor }, { runs }) {
 		const page = pageOf(await knownPipelines(runs), cursor, limit);
@@ -84,7 +84,7 @@ export const readPipeline = defineTool({
 	name: 'read_pipeline',
 	title: 'Read a pipeline',
 	description:
-		"Read the state of a pipeline and of its stages, page by page: status, progress, accuracy, active seconds, tokens, price of paid requests, why a stage is waiting or has failed, and the stage's run with its address.",
+		"Read the state of a pipeline and of its stages, page by page: status, progress, accuracy, active seconds, tokens, cost of paid requests, why a stage is waiting or has failed, and the stage's run with its address.",
 	input: v.object({ pipeline, limit: input.limit(50), cursor: input.cursor }),
 	async run({ pipeline: named, limit, cursor }, { runs }) {
 		const folder = await findPipeline(runs, named);

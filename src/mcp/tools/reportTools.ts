@@ -19,7 +19,7 @@ export const writeReportTool = defineAction({
 	name: 'write_report',
 	title: 'Write a report',
 	description:
-		'Write a report on a run as Markdown, with an rl:// citation after each number. A paragraph that is only ![TITLE](rl://RUN/metric/NAME) is drawn as a chart in the editor. Every citation must resolve and every number must match the data; otherwise, nothing is written and the problems are listed. The report is stored with the run, or in the user data folder for runs from other trainers.',
+		'Write a report on a run as Markdown, with an rl:// citation after each number. A paragraph that consists only of ![TITLE](rl://RUN/metric/NAME) is drawn as a chart in the editor. Every citation must resolve and every number must match the data; otherwise, nothing is written and the problems are listed. The report is stored with the run, or in the user data folder for runs from other trainers.',
 	effect: 'write',
 	input: v.object({
 		run: input.run,
@@ -68,7 +68,7 @@ export const writeReportTool = defineAction({
 	},
 });
 
-/** Leaves a notice for the editor about a report outside the server's folders, whose files it does not see. */
+/** Leaves a notice for the editor about a report outside the server's folders, where it does not watch files. */
 async function noticed(report: { run: string; path: string; folders: readonly string[] }): Promise<void> {
 	const folders = await Promise.all(report.folders.map((folder) => realpath(folder).catch(() => folder)));
 	const path = await realpath(report.path);

@@ -34,7 +34,7 @@ async function rewardFile(runs: Runs, path: string): Promise<string> {
 	throw new Failure('invalid', `${path} is not a reward file.`, 'Use a *.reward.ts, *.reward.js or *.reward.py file.');
 }
 
-/** Starts reward hosts for one call and stops them afterwards. */
+/** Starts reward hosts for one call and stops them afterward. */
 async function withHosts<T>(
 	actions: ActionContext,
 	python: boolean,

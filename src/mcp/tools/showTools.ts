@@ -28,7 +28,7 @@ export const showInEditor = defineShowing({
 		}
 		if (compare !== undefined) {
 			const folders = await Promise.all(compare.map(async (name) => (await runs.open(name)).content.folder));
-			if (new Set(folders).size < comparedRuns.min) throw new Failure('invalid', 'The runs are identical.');
+			if (new Set(folders).size < comparedRuns.min) throw new Failure('invalid', 'These are all the same run.');
 			await editor.show({ show: 'comparison', folders }, signal);
 			return { shown: compare };
 		}

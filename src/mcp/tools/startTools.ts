@@ -46,7 +46,7 @@ export const startSearchTool = defineAction({
 	name: 'start_search',
 	title: 'Start a search',
 	description:
-		'Search for the answer to one problem with a checkpoint of a run and return at once. read_job returns progress and the result, and read_tree returns the nodes. The log is stored with the run. Uses the device, and runs the code of a reward file if one is given.',
+		'Search for the answer to one problem with a checkpoint of a run and return immediately. read_job returns progress and the result, and read_tree returns the nodes. The log is stored with the run. Uses the device, and runs the code of a reward file if one is given.',
 	effect: 'control',
 	input: v.object({
 		run: input.run,
@@ -62,10 +62,10 @@ export const startSearchTool = defineAction({
 			),
 		),
 		params: v.optional(
-			input.described(v.record(v.string(), v.unknown()), 'Parameters of the strategy, such as {"n": 16}.'),
+			input.described(v.record(v.string(), v.unknown()), 'Strategy parameters, such as {"n": 16}.'),
 			{},
 		),
-		guide: v.optional(input.described(v.picklist(plainScorers), 'Scorer of steps or completions.')),
+		guide: v.optional(input.described(v.picklist(plainScorers), 'Scorer for steps or completions.')),
 		reward: v.optional(
 			input.text('Use a reward as the scorer: the name of a built-in reward, or a reward file inside a server folder.'),
 		),
@@ -143,7 +143,7 @@ export const startEvaluationTool = defineAction({
 	name: 'start_evaluation',
 	title: 'Start an evaluation',
 	description:
-		'Evaluate a checkpoint of a run on a dataset or on the held-out problems of the run and return at once. read_job returns progress and accuracy; compare_evaluations tests two of them. Results are stored with the run, and an unfinished evaluation with the same settings is continued. Uses the device.',
+		'Evaluate a checkpoint of a run on a dataset or on the held-out problems of the run and return immediately. read_job returns progress and accuracy; compare_evaluations tests two of them. Results are stored with the run, and an unfinished evaluation with the same settings is continued. Uses the device.',
 	effect: 'control',
 	input: v.object({
 		run: input.run,

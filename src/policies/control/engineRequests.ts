@@ -45,7 +45,7 @@ export function named(failure: Failure, policy: string): Failure {
 	return new Failure(failure.reason, `${policy}: ${failure.message}`, failure.action, { cause: failure });
 }
 
-/** Returns the context length that an engine of version 0.2 or earlier only states in its message. */
+/** Parses the context length from an error message. Engines up to version 0.2 report it only there. */
 function contextIn(message: string): number | null {
 	const found = /(?:exceeds|does not fit(?: into)?) the context of (\d+) tokens/.exec(message);
 	return found === null ? null : Number(found[1]);

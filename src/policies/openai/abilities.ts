@@ -38,7 +38,7 @@ export interface OpenAiAbilities {
 	 * rejected or ignored.
 	 */
 	readonly stops: 'told' | 'kept' | 'untold' | 'refused';
-	/** Whether the server returns log-probabilities of given text (completions with `echo`). */
+	/** Whether the server returns log-probabilities of existing text (completions with `echo`). */
 	readonly score: boolean;
 	/** Whether the server returns reasoning separately from the answer. */
 	readonly reasoning: boolean;

@@ -211,7 +211,7 @@ class Probe {
 			try {
 				if (typeof JSON.parse(text)?.ready === 'boolean') return { abilities: { schema: true } };
 			} catch {
-				// It is not JSON, so it was not kept to a schema.
+				// The text is not JSON, so the schema was not enforced.
 			}
 		}
 		return { abilities: {}, note: 'The server does not enforce JSON schemas.' };
@@ -257,7 +257,7 @@ class Probe {
 		} catch (error) {
 			if (Failure.from(error).reason === 'cancelled') throw error;
 		}
-		return { abilities: {}, note: 'The server cannot score given text.' };
+		return { abilities: {}, note: 'The server cannot score existing text.' };
 	}
 
 	async #try(

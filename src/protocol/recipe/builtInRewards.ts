@@ -37,7 +37,7 @@ const measured = {
 	unit: v.optional(
 		choice(
 			lengthUnits,
-			'Unit of length. If a row has no token count, tokens are counted with the tokenizer of the embedded engine.',
+			"Unit of length. If a row has no token count, tokens are counted with the embedded engine's tokenizer.",
 		),
 		'tokens',
 	),
@@ -81,11 +81,11 @@ const selfJudgeOptions = {
 	prompt: v.optional(
 		described(
 			v.pipe(v.string('must be a string'), v.regex(/\{response\}/, 'must contain {response}')),
-			'Problem that asks for a verdict, with {problem} and {response}, the answer.',
+			'Problem that asks for a verdict, with the placeholders {problem} and {response} (the answer).',
 		),
 		'{problem}{response}?',
 	),
-	accept: v.optional(text('Answer that accepts.'), '1'),
+	accept: v.optional(text('Reply that accepts the answer.'), '1'),
 	votes: v.optional(count('Verdicts to sample for each completion.', 1, 256), 4),
 };
 
@@ -118,7 +118,7 @@ export const accuracyOptions = reward('accuracy', 'The answer is correct.', {});
 
 export const formatOptions = reward(
 	'format',
-	'Each template tag occurs exactly once, in order, with no text outside.',
+	'Each template tag occurs exactly once, in order, with no text outside the tags.',
 	{},
 );
 
@@ -150,14 +150,14 @@ export const iouOptions = reward('iou', 'Overlap of the boxes in the answer with
 	measure: v.optional(
 		choice(
 			iouMeasures,
-			'iou: mean IoU of the matched boxes. confidence: whether matched boxes have a high confidence, and others a low one.',
+			'iou: mean IoU of the matched boxes. confidence: whether matched boxes have high confidence and others low confidence.',
 		),
 		'iou',
 	),
 	unit: v.optional(
 		choice(
 			boxUnits,
-			'Unit of coordinates, for drawing boxes: pixels of the image, thousandths or fractions of its sides. Rewards do not depend on it.',
+			'Coordinate unit, used to draw boxes: image pixels, or thousandths or fractions of the image size. Does not affect rewards.',
 		),
 		'pixels',
 	),
@@ -165,7 +165,7 @@ export const iouOptions = reward('iou', 'Overlap of the boxes in the answer with
 
 export const classificationOptions = reward(
 	'classification',
-	'The answer is the name of the gold class, in any spelling.',
+	'The answer names the gold class, ignoring case, separators and punctuation.',
 	{ column: goldColumn },
 );
 
@@ -195,7 +195,7 @@ export const lengthTargetOptions = reward(
 	'How close the length is to a target, or whether it is below the target.',
 	{
 		target: v.optional(count('Target length for rows without a value in the column.', 0)),
-		column: v.optional(text('Column with the target length of each row.')),
+		column: v.optional(text('Column that contains the target length.')),
 		mode: v.optional(
 			choice(
 				lengthTargetModes,
@@ -297,7 +297,7 @@ export const reflectionOptions = reward('reflection', 'Signs of careful reasonin
 		real('Number of markers (or markers per thousand characters) at which the value reaches 1.', 0.001, 1000),
 		4,
 	),
-	perPhrase: v.optional(count('Maximum number of times that the same phrase counts.', 1, 1000), 2),
+	perPhrase: v.optional(count('Maximum number of times the same phrase counts.', 1, 1000), 2),
 });
 
 export const judgeOptions = reward(
@@ -307,10 +307,7 @@ export const judgeOptions = reward(
 		url: address('Base URL of an OpenAI-compatible server, such as http://127.0.0.1:8000/v1.'),
 		model: text('Model name on the server.'),
 		verdict: v.optional(
-			choice(
-				['yes-no', 'score'],
-				'Type of verdict: yes (1) or no (0), or a score on a scale, mapped to the range 0 to 1.',
-			),
+			choice(['yes-no', 'score'], 'Type of verdict: yes (1) or no (0), or a score on a scale, mapped to [0, 1].'),
 			'yes-no',
 		),
 		scale: v.optional(
@@ -394,7 +391,7 @@ export const processOptions = reward('process', 'A process reward model scores e
 export const rewardModelOptions = reward('reward-model', 'A trained reward model scores the whole completion.', {
 	path: text('Checkpoint folder from a run with a "reward-model" stage, relative to the recipe.'),
 	activation: v.optional(
-		choice(['none', 'sigmoid'], 'Transformation of the unbounded score; sigmoid maps it to the range 0 to 1.'),
+		choice(['none', 'sigmoid'], 'Transformation of the unbounded score; sigmoid maps it to (0, 1).'),
 		'none',
 	),
 });
@@ -420,7 +417,7 @@ const schemas = [
 	rewardModelOptions,
 	reward(
 		'majority',
-		'The answer is the most frequent one among the completions of the same prompt. Uses no labels.',
+		'The answer is the most frequent one among the completions for the same prompt. Uses no labels.',
 		{},
 	),
 	reward(
@@ -435,7 +432,7 @@ const schemas = [
 	),
 	reward(
 		'self-judge',
-		'Fraction of verdicts of the policy itself that accept the answer. Uses no labels, and requires the embedded engine.',
+		"Fraction of the policy's own verdicts that accept the answer. Uses no labels, and requires the embedded engine.",
 		selfJudgeOptions,
 	),
 	reward(

@@ -1,7 +1,7 @@
 import { choice, count, described, real } from './recipeFields.ts';
 import { bareKey, group, key } from './recipeKey.ts';
 
-/** How a stage chooses the problems of a generation batch from those whose pass rates it tracks. */
+/** How a stage chooses the problems for a generation batch from those whose pass rates it tracks. */
 export const curriculumRules = ['target', 'range', 'uniform'] as const;
 export type CurriculumRule = (typeof curriculumRules)[number];
 
@@ -54,14 +54,14 @@ export const curriculumKeys = {
 						},
 					},
 				}),
-				decay: key(real("Weight of a problem's earlier results each time it is sampled again.", 0, 1), 0.5),
+				decay: key(real("Weight given to a problem's earlier results each time it is sampled again.", 0, 1), 0.5),
 			}),
 			'Choose problems by their pass rate, so that fewer groups are dead.',
 		),
 		{
 			lacking: {
 				pytorch: {
-					say: 'TRL reads prompts in the order of the data and cannot choose them by pass rate. Remove "curriculum", or set "engine": "embedded".',
+					say: 'TRL reads prompts in dataset order and cannot choose them by pass rate. Remove "curriculum", or set "engine": "embedded".',
 				},
 			},
 		},

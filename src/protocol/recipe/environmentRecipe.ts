@@ -17,7 +17,7 @@ export const environmentSchema = group({
 	arguments: bareKey(
 		described(
 			v.record(v.string(), v.unknown(), 'must be an object'),
-			'Arguments of a package or server: a verifiers taskset\'s configuration, or `{"reward": "last"}` for OpenEnv.',
+			'Arguments for a package or server: a verifiers taskset\'s configuration, or `{"reward": "last"}` for OpenEnv.',
 		),
 	),
 	maxTurns: key(count('Max number of turns with tool calls per episode.', 1, 10_000), null, {

@@ -32,7 +32,7 @@ const clippingTypes: readonly unknown[] = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'l
 export const rewardScales = ['group', 'batch', 'none'] as const;
 export type ScaleRewards = (typeof rewardScales)[number];
 
-/** How advantages are computed from the rewards of a group. */
+/** How advantages are computed from a group's rewards. */
 export const advantageEstimators = ['grpo', 'maxrl', 'pass_at_k'] as const;
 export type AdvantageEstimator = (typeof advantageEstimators)[number];
 
@@ -40,7 +40,7 @@ export type AdvantageEstimator = (typeof advantageEstimators)[number];
 export const rewardAggregations = ['sum_then_normalize', 'normalize_then_sum'] as const;
 export type RewardAggregation = (typeof rewardAggregations)[number];
 
-/** Whether all tokens of an episode share one advantage, or each turn has its own. */
+/** Whether all tokens in an episode share one advantage, or each turn has its own. */
 export const creditAssignments = ['episode', 'turn'] as const;
 export type CreditAssignment = (typeof creditAssignments)[number];
 
@@ -81,7 +81,7 @@ type Values = Readonly<Record<string, unknown>>;
 const levelOf = ({ importance_sampling_level, trainer }: Values): unknown =>
 	importance_sampling_level ?? (trainer as Values | undefined)?.importance_sampling_level ?? 'token';
 const luspoNeeds = '"luspo" weights whole sequences: add "importance_sampling_level": "sequence".';
-/** Name of the upper clip range, the last key of `clipping`. */
+/** Name of the key with the upper clip range, the last one in `clipping`. */
 export const upperRange = Object.keys(clipping).at(-1) as keyof typeof clipping;
 const cispoNeeds = `With "cispo", "${upperRange}" is the maximum ratio itself. Set it to a value of at least 1, such as 5.`;
 
@@ -125,7 +125,7 @@ const ratioKeys = {
 		or: 'none',
 		lacking: onlyFor(clippingTypes, clippingTypes.join(', ')),
 	}),
-	// Resolved recipes contain the default, because TRL 1.13 has a different one. Recipes of earlier runs lack it.
+	// Resolved recipes contain the default, because TRL 1.13 has a different one. Recipes from earlier runs lack it.
 	use_bias_correction_kl: key(
 		flag('Multiply the KL term by the ratio, so that its gradient is unbiased. TRL 1.13 defaults to true.'),
 		(): boolean => false,
@@ -274,7 +274,7 @@ const tokenKeys = {
 		or: '`0.2`',
 		lacking: adaptiveOnly,
 	}),
-	entropy_coef_delta: bareKey(real('Change of the adaptive weight per update.', 0, 100), {
+	entropy_coef_delta: bareKey(real('Change in the adaptive weight per update.', 0, 100), {
 		or: '`0.005`',
 		lacking: adaptiveOnly,
 	}),
@@ -351,7 +351,7 @@ const advantageKeys = {
 	credit_assignment: bareKey(
 		choice(
 			creditAssignments,
-			'With an environment: "episode": all tokens of an episode have its advantage. "turn": each turn has the advantage of its return, which is the reward from that turn on, compared with the same turn of the other episodes.',
+			'With an environment: "episode": all tokens in an episode share its advantage. "turn": each turn has its own advantage, computed from its return (the reward from that turn onward) compared with the returns of the same turn in the other episodes.',
 		),
 		{
 			or: '`"episode"`',
@@ -380,7 +380,7 @@ const mask_truncated_completions = key(flag('Exclude truncated completions from 
 
 export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimization.', {
 	...groups,
-	beta: beta('Weight of the KL term. 0 skips the forward pass of the reference.'),
+	beta: beta('Weight of the KL term. 0 skips the reference forward pass.'),
 	...clipping,
 	loss_type: key(choice(lossTypes, 'Per-token loss, and how losses are averaged. TRL also defaults to dapo.'), 'dapo', {
 		lacking: {

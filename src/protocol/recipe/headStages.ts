@@ -13,7 +13,7 @@ const head = {
 				path: place(
 					'file',
 					text(
-						'JSONL file, relative to the recipe, with one {"prompt", "completions", "labels"} per line. Each step has a label: true, false or 0 to 1.',
+						'JSONL file, relative to the recipe, with one {"prompt", "completions", "labels"} per line. Each step has a label: true, false or a number from 0 to 1.',
 					),
 				),
 				separator: key(described(v.string(), 'Step separator in the file.'), '\n'),
@@ -23,7 +23,7 @@ const head = {
 		),
 		null,
 	),
-	batch_size: batchSize('labels: solutions from the file per update.'),
+	batch_size: batchSize('labels: number of solutions from the file per update.'),
 	...batches,
 	...sampling,
 };
@@ -56,31 +56,31 @@ export const processStageSchema = stageOf(
 			described(
 				group({
 					steps: key(
-						count('Steps to label in a generation batch, besides the ends of their solutions.', 1, 1_000_000),
+						count('Steps to label per generation batch, not counting the last step of each solution.', 1, 1_000_000),
 						32,
 					),
 					by: key(
 						choice(
 							['uncertainty', 'surprise', 'random'],
-							'How steps are drawn: more often those whose values are near 0.5 ("uncertainty"), more often those of solutions whose known outcome differs from the value of the head ("surprise"), or all alike ("random", the control).',
+							'How steps are drawn: "uncertainty" favors steps with values near 0.5, "surprise" favors steps in solutions whose known outcome differs from the head\'s value, and "random" (the control) draws all steps with equal probability.',
 						),
 						'uncertainty',
 					),
 				}),
-				'Label only some steps of a batch, chosen by the head. Solutions without a chosen step are not trained on.',
+				'Label only some steps in each batch, chosen by the head. Solutions with no chosen steps are not trained on.',
 			),
 			null,
 			{
 				late: true,
 				or: 'all steps are labeled',
-				lacking: { pytorch: { when: (value) => value !== null, say: 'TRL labels no steps. Remove "active".' } },
+				lacking: { pytorch: { when: (value) => value !== null, say: 'TRL does not label steps. Remove "active".' } },
 			},
 		),
 		split: key(
 			described(
 				v.union(
 					[v.string(), v.strictObject({ text: text('Text that ends a step.') })],
-					'must be the name of a rule or {"text"}',
+					'must be a rule name or {"text"}',
 				),
 				'Where a step ends: lines, paragraphs, sentences, tokens-16 (any number), or a custom string.',
 			),

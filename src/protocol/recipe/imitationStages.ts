@@ -4,7 +4,7 @@ import { choice, count, described, flag, real, text } from './recipeFields.ts';
 import { bareKey, derivedKey, group, key, type Lack, live, place, stageOf, withFacts } from './recipeKey.ts';
 import { batches, batchSize, generations, hubSplit, optimizer, sampling } from './stageFields.ts';
 
-/** Stages that train on existing text, or that generate such text. */
+/** Stages that train on existing text or generate it. */
 
 export const corpusSchema = described(
 	group({
@@ -26,7 +26,7 @@ export const pretrainStageSchema = stageOf(
 		corpus: key(corpusSchema, null, { or: 'text in the dataset itself' }),
 		workedShare: key(
 			real(
-				'Fraction of worked solutions from the dataset, each as a single document that consists of prompt and completion.',
+				'Fraction of documents that are worked solutions from the dataset, with prompt and completion as a single document.',
 				0,
 				1,
 			),
@@ -76,7 +76,7 @@ export const demonstrationsSchema = group({
 
 export const latentSchema = group({
 	stages: count(
-		'Number of steps that are replaced in the end. Stage k replaces the first k steps, starting with stage 0.',
+		'Number of steps that the last stage replaces. Stage k replaces the first k steps, starting with stage 0.',
 		1,
 		8,
 	),
@@ -85,9 +85,12 @@ export const latentSchema = group({
 		1,
 		{ alsoCalled: ['c_thought'] },
 	),
-	steps_per_stage: withFacts(count('Updates per stage. The last one takes the rest.', 1, 10_000_000), {
-		alsoCalled: ['epochs_per_stage'],
-	}),
+	steps_per_stage: withFacts(
+		count('Updates per stage. The last stage runs for all remaining updates.', 1, 10_000_000),
+		{
+			alsoCalled: ['epochs_per_stage'],
+		},
+	),
 	separator: key(text('Text between the steps of a worked solution.'), ';'),
 });
 
@@ -116,7 +119,7 @@ export const sftStageSchema = stageOf('sft', 'Cold start: supervised fine-tuning
 	latent: bareKey(
 		described(
 			latentSchema,
-			'Replace the first steps of worked solutions by latent thoughts, stage by stage (COCONUT). The optimizer is reset at the start of each stage.',
+			'Replace the first steps of worked solutions with latent thoughts, stage by stage (COCONUT). The optimizer is reset at the start of each stage.',
 		),
 		{
 			or: 'all steps are written',
@@ -143,7 +146,7 @@ export function distillSamples(stage: {
 /** Methods whose teacher is the policy itself. */
 export const selfTaught = ['sdft', 'sdpo'] as const;
 
-/** Keys that only TRL has. */
+/** Keys that only TRL supports. */
 function onlyTrl(key: string): Lack {
 	return {
 		when: () => true,
@@ -173,7 +176,7 @@ export const distillStageSchema = stageOf(
 				group({
 					path: place('file', text('Checkpoint folder from the embedded engine; with pytorch, also a model folder.')),
 				}),
-				'Model with the same vocabulary whose probabilities are imitated.',
+				'Model whose probabilities are imitated. Must have the same vocabulary.',
 			),
 			null,
 			{
@@ -190,20 +193,20 @@ export const distillStageSchema = stageOf(
 		method: bareKey(
 			choice(
 				['minillm', ...selfTaught],
-				'pytorch: a different way to learn from samples of the student. "minillm" is a policy gradient for the reverse KL of whole completions, with "teacher" (MiniLLM). With the others, the policy with a longer prompt is its own teacher: with "sdft", the prompt includes a column of the row (SDFT); with "sdpo", a completion of the same group whose reward is at least 1 (SDPO).',
+				'pytorch: a different way to learn from the student\'s samples. "minillm" is a policy gradient for the reverse KL of whole completions, with "teacher" (MiniLLM). The others use the policy with a longer prompt as its own teacher: with "sdft", the prompt includes a dataset column (SDFT); with "sdpo", it includes a completion from the same group with a reward of at least 1 (SDPO).',
 			),
 			{ or: 'divergence `beta` per token', lacking: { embedded: onlyTrl('method') } },
 		),
 		privileged_context: bareKey(
 			text(
-				'method "sdft": what the teacher sees in addition to the prompt: "solution", "answer", or a column of the rows. "teacher_prompt_template" in "trainer" combines both.',
+				'method "sdft": what the teacher sees in addition to the prompt: "solution", "answer", or a dataset column. "teacher_prompt_template" in "trainer" combines both.',
 			),
 			{ or: '`"solution"`', lacking: { embedded: onlyTrl('privileged_context') } },
 		),
 		teacher_model_kind: bareKey(
 			choice(
 				['base', 'live', 'ema'],
-				'method "sdft" or "sdpo": weights of the teacher: those from the start of the stage, the current ones, or a moving average.',
+				'method "sdft" or "sdpo": teacher weights: those from the start of the stage, the current ones, or a moving average.',
 			),
 			{ or: '`"base"` for sdft, `"ema"` for sdpo', lacking: { embedded: onlyTrl('teacher_model_kind') } },
 		),
@@ -273,7 +276,7 @@ export const mixedInSchema = group({
 
 export const rejectionSamplingStageSchema = stageOf(
 	'rejection-sampling',
-	'Saves good completions of the policy as training data, without training.',
+	"Saves the policy's good completions as training data, without training.",
 	{
 		problems: key(count('Number of training problems to answer.', 1, 10_000_000), 1000),
 		num_generations: generations('Completions per problem.', 1, 4),

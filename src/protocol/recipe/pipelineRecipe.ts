@@ -17,9 +17,9 @@ import { choice, count, described, real, text } from './recipeFields.ts';
 import { bareKey, group, key, stageOf } from './recipeKey.ts';
 
 /*
- * A pipeline is a recipe with named stages. Besides its own keys, each stage has an envelope that specifies where it
- * starts and what it learns from. The pipeline compiles to one ordinary single-stage recipe per stage, so engines need
- * no pipeline support. See docs/pipelines.md.
+ * A pipeline is a recipe with named stages. Besides its own keys, each stage has an envelope that specifies its
+ * starting point and its training data. The pipeline compiles to one ordinary single-stage recipe per stage, so engines
+ * need no pipeline support. See docs/pipelines.md.
  */
 
 export const checkpointChoices = ['last', 'best'] as const;
@@ -28,7 +28,7 @@ export type CheckpointChoice = (typeof checkpointChoices)[number];
 const stageName = (words: string) => text(words);
 
 const checkpointOf = v.strictObject({
-	stage: stageName('Name of the stage.'),
+	stage: stageName('Stage name.'),
 	checkpoint: v.optional(choice(checkpointChoices, 'Which checkpoint to use, last or best (default: last).')),
 });
 
@@ -49,20 +49,20 @@ const first = v.optional(stageName('With "previous": the stage to use in the fir
 
 const heldOutAccuracy = real('Skips the stage at or above this accuracy.', 0, 1);
 
-/** Keys that every pipeline stage has besides those of its type. */
+/** Keys that every pipeline stage has in addition to those of its type. */
 export const envelope = {
 	name: v.optional(
-		text('Name of the stage and of its folder in the pipeline. Either all stages have a name or none does.'),
+		text('Stage name, also used for its folder in the pipeline. Name either all stages or none of them.'),
 	),
 	from: v.optional(
 		described(
 			v.union(
 				[
-					stageName('Name of the stage.'),
+					stageName('Stage name.'),
 					checkpointOf,
 					v.strictObject({ previous, first, checkpoint: checkpointOf.entries.checkpoint }),
 				],
-				'must be the name of a stage, {"stage", "checkpoint"}, or in a loop {"previous", "first", "checkpoint"}',
+				'must be a stage name, {"stage", "checkpoint"}, or in a loop {"previous", "first", "checkpoint"}',
 			),
 			'Stage whose checkpoint this one starts from (default: its own "model", then the recipe model).',
 		),
@@ -150,14 +150,11 @@ const sampled = {
 
 const scorer = (words: string) =>
 	bareKey(
-		described(
-			v.union([v.string(), v.record(v.string(), v.unknown())], 'must be the name of a scorer or {"use": ...}'),
-			words,
-		),
+		described(v.union([v.string(), v.record(v.string(), v.unknown())], 'must be a scorer name or {"use": ...}'), words),
 	);
 
 export const searchStageSchema = stageOf('search', 'Searches with a policy and writes training data.', {
-	strategy: key(text('Name of the strategy.'), 'self-consistency'),
+	strategy: key(text('Strategy name.'), 'self-consistency'),
 	params: bareKey(described(v.record(v.string(), v.unknown()), 'Strategy parameters.')),
 	guide: scorer('Scorer for thoughts: value, process, majority, self-evaluation, ..., or {"use": ...}.'),
 	judge: scorer('Scorer that selects among final nodes (default: the guide).'),
@@ -224,7 +221,7 @@ export const evaluateStageSchema = stageOf(
 		perturb: bareKey(
 			choice(
 				answeredPerturbations,
-				'Perturbs the thinking of every completion in this way, then lets the policy answer again from there. It shows whether answers depend on that part of the thinking.',
+				'Perturbs the thinking of every completion in this way, then lets the policy answer again from there. Shows whether answers depend on that part of the thinking.',
 			),
 		),
 		...sampled,
@@ -317,7 +314,7 @@ const pipelineStageSchema = v.variant(
 
 /** Stages that repeat over several rounds. {@link expandLoops} expands them to ordinary stages. */
 export const loopSchema = v.strictObject({
-	loop: text('Name of the loop. Each round has its own copies of the stages, named NAME-1, NAME-2, ...'),
+	loop: text('Loop name. Each round has its own copies of the stages, named NAME-1, NAME-2, ...'),
 	times: count('Number of rounds, or the maximum number of rounds with "rising".', 1, 100),
 	rising: v.optional(
 		stageName(

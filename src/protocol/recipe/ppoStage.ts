@@ -14,7 +14,7 @@ export const ppoStageSchema = stageOf(
 		num_generations: generations('Completions per prompt.', 1, 8),
 		prompts_per_step: batches.prompts_per_step,
 		num_mini_batches: key(
-			count('Number of parts that a generation batch is split into, with one update per part.', 1, 1024),
+			count('Number of parts into which a generation batch is split, with one update per part.', 1, 1024),
 			1,
 		),
 		num_ppo_epochs: key(count('Passes over each generation batch; 4 in TRL.', 1, 64), 1),

@@ -6,9 +6,12 @@ export const proposalKeys = {
 	proposals: bareKey(
 		described(
 			group({
-				invalid_reward: key(real('Reward "learnability" of a proposal that is not a problem.', -100, 0), -0.5),
+				invalid_reward: key(
+					real('Value of the reward "learnability" for a proposal that is not a problem.', -100, 0),
+					-0.5,
+				),
 			}),
-			'Let the policy pose the problems that it solves, and reward problems that it solves sometimes ("Absolute Zero"). Requires the reward "learnability", and "prompts_per_step" must be a multiple of 1 + "num_generations".',
+			'Let the policy pose the problems that it solves, and reward those that it solves only some of the time ("Absolute Zero"). Requires the reward "learnability", and "prompts_per_step" must be a multiple of 1 + "num_generations".',
 		),
 		{
 			lacking: {

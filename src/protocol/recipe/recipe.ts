@@ -50,14 +50,14 @@ export const taskDatasetSchema = v.strictObject({
 	subtraction: v.optional(flag('addition: include subtraction.')),
 	judged: v.optional(
 		real(
-			'addition: fraction of problems that show a sum, correct in half of them, and ask for a verdict: `12+34=46?` has the answer 1 or 0.',
+			'addition: fraction of problems that show a sum (correct in half of them) and ask for a verdict: `12+34=46?` has the answer 1 or 0.',
 			0,
 			1,
 		),
 	),
 	proposed: v.optional(
 		real(
-			'Fraction of problems that show a part of a problem and ask for the rest, for stages with "proposals": `12+?` has an answer such as 34 (addition), `7?` one such as +3*4 (arithmetic), and `3,5,2:?` one such as (3+5)*2 (countdown).',
+			'Fraction of problems that show part of a problem and ask for the rest, for stages with "proposals". Sample answers: 34 for `12+?` (addition), +3*4 for `7?` (arithmetic), and (3+5)*2 for `3,5,2:?` (countdown).',
 			0,
 			1,
 		),
@@ -69,7 +69,7 @@ export const taskDatasetSchema = v.strictObject({
 			8,
 		),
 	),
-	nodes: v.optional(count('graph-path: nodes of the graph; at least two for each node of a path.', 6, 26)),
+	nodes: v.optional(count('graph-path: nodes in the graph; at least two for each node on a path.', 6, 26)),
 	largest: v.optional(count('Largest number in a problem.', 2, 1_000_000)),
 	base: v.optional(count('base-conversion: the target base.', 2, 16)),
 	length: v.optional(count('string: word length.', 1, 64)),
@@ -82,7 +82,7 @@ export const taskDatasetSchema = v.strictObject({
 	style: v.optional(
 		choice(
 			solutionStyles,
-			'full: all solutions fully worked. varied: some too brief and some with a corrected mistake (bilingual), or most with a single try, even if it misses (signs).',
+			'full: all solutions are worked out in full. varied: some are too brief and some contain a corrected mistake (bilingual), or most make a single attempt, even if it misses (signs).',
 		),
 	),
 });
@@ -116,7 +116,7 @@ export const fileDatasetSchema = group({
 	solution: key(text('Name of the column with a worked solution for the cold start.'), 'solution'),
 	image: bareKey(
 		text(
-			'pytorch: name of the column with an image for each prompt: a path relative to the folder of the dataset, or an image.',
+			'pytorch: name of the column with an image for each prompt: a path relative to the dataset folder, or an image.',
 		),
 		{ lacking: { embedded: { say: `"image" needs a vision-language model: ${pytorchOnly}` } } },
 	),
@@ -177,7 +177,7 @@ export const templateSchema = v.union(
 		v.picklist(templateNames),
 		v.strictObject({
 			prompt: text('Prompt text; {prompt} is replaced by the problem.'),
-			chat: bareKey(flag('pytorch: format the prompt as a user message using the chat template of the model.'), {
+			chat: bareKey(flag("pytorch: format the prompt as a user message using the model's chat template."), {
 				or: 'false',
 				lacking: ofChat('chat'),
 			}),
@@ -201,7 +201,7 @@ export const templateSchema = v.union(
 
 export const fileRewardSchema = v.strictObject({
 	file: text('A reward file; the path is relative to the recipe.'),
-	name: v.optional(text('Which reward in the file (default: all of them).')),
+	name: v.optional(text('Name of a single reward in the file (default: all rewards).')),
 	weight: v.optional(real('Weight in the sum (default: the weight the reward suggests, otherwise 1).', -1e6, 1e6)),
 });
 
@@ -248,7 +248,7 @@ const lacksPrecision = (value: unknown, { device }: Readonly<Record<string, unkn
 	!devicesWith[value as PrecisionName].some((name) => name === device);
 const saysPrecision = (value: unknown) => {
 	const names = devicesWith[value as PrecisionName].map((name) => `"${name}"`).join(', ');
-	return `The embedded engine has "${value}" only with these devices: ${names}. Change "device", or set "precision" to "float32".`;
+	return `The embedded engine supports "${value}" only on these devices: ${names}. Change "device", or set "precision" to "float32".`;
 };
 
 export const evaluationSchema = group({
@@ -260,7 +260,7 @@ export const evaluationSchema = group({
 
 export const checkpointSchema = group({
 	every: key(count('Steps between checkpoints.'), 50),
-	keep: key(count('Number of latest checkpoints to keep, in addition to the best.', 1, 10_000), 3),
+	keep: key(count('Number of recent checkpoints to keep, in addition to the best.', 1, 10_000), 3),
 });
 
 export const logSchema = group({
@@ -294,7 +294,7 @@ export const recipeSchema = v.strictObject({
 	precision: bareKey(
 		choice(
 			precisionNames,
-			'Type to which matrix products round their factors; trained weights and optimizer state stay float32. The embedded engine supports bfloat16 on cuda, and float16 on cuda and webgpu.',
+			'Type to which the operands of matrix products are rounded; trained weights and optimizer state stay float32. The embedded engine supports bfloat16 on cuda, and float16 on cuda and webgpu.',
 		),
 		{
 			or: 'float32 with the embedded engine; with pytorch, bfloat16 on GPUs that support it, otherwise float32',
@@ -369,7 +369,7 @@ export const recipeSchema = v.strictObject({
 		{},
 		{ alsoCalled: ['save_steps', 'save_freq', 'checkpoints'] },
 	),
-	log: key(described(logSchema, 'What to log in addition to metrics.'), {}),
+	log: key(described(logSchema, 'What to log besides metrics.'), {}),
 });
 
 /** Union of all stage schemas. */

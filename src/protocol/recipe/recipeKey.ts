@@ -12,7 +12,7 @@ export interface KeyContext {
 	readonly embedded: boolean;
 	/** `max_completion_length` for stages that do not set it. */
 	readonly completionLength: number;
-	/** Functions, one per kind of path, that resolve a path to the one that the run uses. */
+	/** Functions, one per kind of path, that resolve a path to the one used by the run. */
 	readonly places: Readonly<Record<PlaceKind, (path: string) => string>>;
 }
 
@@ -63,7 +63,7 @@ export interface SameAs {
 }
 export const sameAs = (key: string): SameAs => ({ same: key });
 
-// biome-ignore lint/suspicious/noExplicitAny: keys before it, whose types are not known to the declaration
+// biome-ignore lint/suspicious/noExplicitAny: the declaration does not know the types of preceding keys
 type Computed<R> = (context: KeyContext, group: any) => R;
 
 export type Key<S extends v.GenericSchema, D> = v.OptionalSchema<S, undefined> & { readonly facts: DefaultFacts<D> };

@@ -61,7 +61,7 @@ export const batches = {
 		alsoCalled: ['rollout_batch_size', 'train_prompt_bsz'],
 	}),
 	steps_per_generation: key(
-		count('Number of parts that a generation batch is split into, with one update per part.', 1, 1024),
+		count('Number of parts into which a generation batch is split, with one update per part.', 1, 1024),
 		1,
 	),
 	num_iterations: key(count('Passes over each generation batch (mu).', 1, 64), 1, {

@@ -11,7 +11,7 @@ import { rewardHostFolder } from '../rewardHostFolder.ts';
 /** Number of rows per request. Fixed, so batch composition does not depend on timing. */
 const batchRows = 256;
 
-/** Returns the path of the engine program: next to the bundles, or in the source tree. */
+/** Returns the path to the engine program: next to the bundles, or in the source tree. */
 function engineProgram(): string {
 	const folder = rewardHostFolder();
 	return basename(folder) === 'rewards'

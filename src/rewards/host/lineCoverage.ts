@@ -61,7 +61,7 @@ export class CoverageMeter {
 
 const ascending = (a: number, b: number) => a - b;
 
-/** Returns the count of the smallest range that contains an offset. */
+/** Returns the count for the smallest range that contains an offset. */
 function countAt(ranges: readonly Range[], offset: number): number {
 	let best: Range | null = null;
 	for (const range of ranges) {

@@ -1,4 +1,4 @@
-/** Validated result of a reward for one row: either its value or a description of the error. */
+/** Validated reward result for one row: either its value or a description of the error. */
 export type CheckedValue = { readonly value: number | null } | { readonly fault: string };
 
 const none = { value: null };

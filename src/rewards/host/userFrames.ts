@@ -46,7 +46,7 @@ function cut(text: string): string {
 
 /**
  * Describes a thrown value for the author of the reward.
- * @param file absolute path of the reward file; null for a built-in reward
+ * @param file absolute path to the reward file; null for a built-in reward
  * @param own folder that contains this program, whose frames do not help the author
  */
 export function describeThrown(error: unknown, file: string | null, own: string): Thrown {
@@ -68,7 +68,7 @@ export function describeThrown(error: unknown, file: string | null, own: string)
 		const path = pathOf(match[1] as string);
 		if (path === null) continue;
 		if (path.startsWith(own)) {
-			if (frames.length > 0) break; // This frame belongs to the caller of the reward.
+			if (frames.length > 0) break; // This frame belongs to the reward's caller.
 			continue;
 		}
 		if (line === undefined && path === file) line = Number(match[2]);

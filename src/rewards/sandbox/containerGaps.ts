@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** Part of the JSON output of `docker info` and `podman info`. */
+/** Part of the JSON output from `docker info` and `podman info`. */
 const infoSchema = v.object({
 	MemoryLimit: v.optional(v.boolean()),
 	PidsLimit: v.optional(v.boolean()),
@@ -23,7 +23,7 @@ export function containerGaps(info: string): string[] {
 		const decoded = v.safeParse(infoSchema, JSON.parse(info));
 		if (decoded.success) said = decoded.output;
 	} catch {
-		// Nothing is known then.
+		// In that case, nothing is known.
 	}
 	const { host } = said;
 	const controllers = host?.cgroupControllers ?? undefined;

@@ -23,7 +23,7 @@ export class ControlGroups {
 }
 
 /**
- * Returns the control groups that this process can create, after removing those of processes that have exited, or a
+ * Removes the control groups of processes that have exited. Returns the groups that this process can create, or a
  * phrase that says why it cannot create any.
  */
 export async function openControlGroups(): Promise<ControlGroups | { readonly missing: string }> {

@@ -45,7 +45,7 @@ export async function findGroupPlace(
 			// Only the root group has no type. It is allowed to contain processes.
 			const mayHandOn = type?.length === 0 || processes?.length === 0;
 			if (mayHandOn && (await mayWrite(`${folder}/cgroup.subtree_control`))) return { folder, enable: true };
-			missing = 'the control group of this process contains other processes, and no parent group is delegated';
+			missing = "this process's control group contains other processes, and no parent group is delegated";
 		}
 		if (folder === own.mount || folder === '/') return { missing };
 	}

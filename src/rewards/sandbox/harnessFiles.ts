@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 
 /** Harness files included in a bundle, so a running process never reads from a folder that an update might replace. */
 /**
- * JSON of file contents by name. It is a string so that it ends up only in this module's chunk; an object would be in
- * the first chunk of every program.
+ * JSON that maps file names to contents. It is a string so that it ends up only in this module's chunk; an object would
+ * be in the first chunk of every program.
  */
 declare const HARNESS_FILES: string | undefined;
 const bundled: Readonly<Record<string, string>> | null =

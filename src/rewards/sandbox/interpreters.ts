@@ -8,7 +8,7 @@ import type { SandboxProgram } from './sandbox.ts';
 
 /** An interpreter on this machine, as it appears in a sandbox. */
 export interface Interpreter {
-	/** Path of the program inside the sandbox. */
+	/** Path to the program inside the sandbox. */
 	readonly path: string;
 	/** Required paths outside /usr, and their locations in the sandbox. Mounted read-only. */
 	readonly mounts: readonly (readonly [outside: string, inside: string])[];
@@ -41,7 +41,7 @@ async function system(name: string): Promise<Interpreter | null> {
 	return null;
 }
 
-/** Returns the absolute path of a program, or null if no folder on the PATH contains it. */
+/** Returns the absolute path to a program, or null if no folder on the PATH contains it. */
 export async function findOnPath(name: string, path = process.env.PATH ?? ''): Promise<string | null> {
 	for (const folder of path.split(delimiter)) {
 		const file = join(folder, name);

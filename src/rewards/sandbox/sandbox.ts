@@ -90,7 +90,9 @@ export interface SandboxProcess {
 	readonly stdin: Writable;
 	readonly stdout: Readable;
 	readonly stderr: Readable;
-	/** Settles when all processes of the program have ended. Fails with `unavailable` if the sandbox could not start. */
+	/**
+	 * Settles when all of the program's processes have ended. Fails with `unavailable` if the sandbox could not start.
+	 */
 	readonly ended: Promise<SandboxOutcome>;
 	/** Kills the program along with all its processes. */
 	kill(): void;

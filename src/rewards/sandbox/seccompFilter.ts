@@ -65,7 +65,7 @@ const allBut = (values: readonly number[], code: number): Instruction[] => [
 	fail(code),
 ];
 
-/** Groups numbers into ranges without gaps, with both ends inclusive. */
+/** Groups numbers into contiguous ranges, with both ends inclusive. */
 function runs(numbers: readonly number[]): [first: number, last: number][] {
 	const list: [number, number][] = [];
 	for (const nr of [...numbers].sort((a, b) => a - b)) {

@@ -29,7 +29,7 @@ export interface ServedVerdicts {
 	readonly load: string | null;
 	/** Reason why the tests themselves cannot run with any answer, or null. */
 	readonly fault: string | null;
-	/** Reason why the answer's process was killed by us, or null. */
+	/** Reason why we killed the answer's process, or null. */
 	readonly why: string | null;
 }
 

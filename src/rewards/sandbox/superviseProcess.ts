@@ -50,7 +50,7 @@ const firstLookMs = 5;
 const lookMs = 20;
 /** Time allowed for a sandbox to end before its processes are killed one by one, in milliseconds. */
 const graceMs = 100;
-/** Time after the program ends before any pipes that are still open are closed, in milliseconds. */
+/** Delay between the end of the program and the closing of any pipes that are still open, in milliseconds. */
 const lingerMs = 300;
 
 /**

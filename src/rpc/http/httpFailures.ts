@@ -68,7 +68,7 @@ export function refusal(
 			...(waitMs === null ? {} : { waitMs }),
 			failure: new Failure(
 				'unavailable',
-				`${origin} answered ${status}${status === 429 ? ' (too many requests)' : ''}${saidOf(body)}.`,
+				`${origin} returned ${status}${status === 429 ? ' (too many requests)' : ''}${saidOf(body)}.`,
 				status === 429 ? advice.busy : 'Check the server log.',
 			),
 		};
@@ -85,7 +85,7 @@ export function refusal(
 		);
 	}
 	if (status < 200 || status >= 300) {
-		return fail('invalid', `${where.url} answered ${status}${saidOf(body)}.`, advice.refused);
+		return fail('invalid', `${where.url} returned ${status}${saidOf(body)}.`, advice.refused);
 	}
 	return null;
 }

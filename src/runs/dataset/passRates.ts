@@ -17,13 +17,13 @@ export interface PassRates {
 }
 
 /**
- * Reads the pass rates from an evaluation folder (docs/evaluation.md), even if the evaluation is unfinished. All samples
- * count for questions that were asked several times. Fails with `invalid` if no question is finished.
+ * Reads the pass rates from an evaluation folder (docs/evaluation.md), even if the evaluation is unfinished. If a
+ * question was asked several times, all of its samples count. Fails with `invalid` if no question is finished.
  */
 export async function readPassRates(folder: string): Promise<PassRates> {
 	const name = basename(folder);
 	const counts = new Map<string, { right: number; samples: number }>();
-	/** The last line for a question wins, so a question that was repeated is not counted twice. */
+	/** The last line for a question wins, so a repeated question is not counted twice. */
 	const problems = new Map<number, { key: string; right: number; samples: number }>();
 	for await (const value of fileLines(folder, evaluationFiles.samples)) {
 		const question = decode(evaluatedQuestionSchema, value);

@@ -20,7 +20,7 @@ const deepest = 12;
 const longestKept = 20_000;
 const keptListings = 256;
 const chunkNames = 512;
-/** Steps are listed again each time if more folders than these determine them. */
+/** If the steps depend on more folders than this, the steps are listed again each time. */
 const maxSeen = 64;
 /** Worst-case resolution of folder timestamps. */
 const coarsestMs = 2500;
@@ -81,8 +81,8 @@ export class DiskFolder implements FolderView {
 	}
 
 	/**
-	 * Checks each folder and file only once while some work runs. Otherwise, every pattern and step would check the same
-	 * ones again, hundreds of times per second while a run is followed. Changes during the work can be missing from its
+	 * Checks each folder and file only once while `work` runs. Otherwise, every pattern and step would check the same
+	 * ones again, hundreds of times per second while a run is followed. Changes during the work might be missing from its
 	 * results.
 	 */
 	async snapshot<T>(work: () => Promise<T>): Promise<T> {
@@ -185,8 +185,9 @@ export class DiskFolder implements FolderView {
 	}
 
 	/**
-	 * Returns the matches up to the segment with the step, by step and in no particular order within a step. They are kept
-	 * until a folder changes: searches open thousands of steps one after another, each of which would list all of them.
+	 * Returns the matches up to the segment with the step, by step and in no particular order within a step. Results are
+	 * cached until a folder changes: searches open thousands of steps one after another, and otherwise each of them would
+	 * list all steps.
 	 */
 	async byStep(pattern: PathPattern): Promise<ReadonlyMap<number, readonly PathMatch[]>> {
 		const kept = this.#byStep.get(pattern);
@@ -310,7 +311,7 @@ export class DiskFolder implements FolderView {
 	}
 }
 
-/** Returns the known result for a path, or starts to get it; always the latter without a map. */
+/** Returns the cached result for a path, or starts computing it; without a map, always computes it. */
 function once<T>(known: Map<string, Promise<T>> | undefined, path: string, get: () => Promise<T>): Promise<T> {
 	const result = known?.get(path) ?? get();
 	known?.set(path, result);

@@ -17,14 +17,14 @@ export interface FollowOptions {
 }
 
 /**
- * Minimum wait after each check, as a multiple of the shorter one of the last two checks. Limits the cost of large
- * folders to 5%, while a single long check, such as the first one, does not delay the next.
+ * Minimum wait after each check, as a multiple of the shorter of the last two checks. Limits the cost of large folders
+ * to 5%, while a single long check, such as the first one, does not delay the next.
  */
 const restFactor = 20;
 /** Number of latest steps that are checked for more rollouts in every round; the others take turns. */
 const newestSteps = 3;
 const othersARound = 50;
-/** Time for the other steps in a round, in milliseconds. If a round takes longer, the next one is later. */
+/** Time for the other steps in a round, in milliseconds. If a round takes longer, the next one is delayed. */
 const othersMs = 15;
 
 /**
@@ -49,7 +49,7 @@ export class ForeignFollower extends Disposable implements RunFollower {
 	/** Maps each step to its files as last seen; null if not checked yet. */
 	#steps = new Map<number, readonly FoundFile[] | null>();
 	#turn = 0;
-	/** Data that was read but not reported yet: metrics rows from this step on, and steps with rollouts. */
+	/** Data read but not yet reported: metrics rows from this step onward, and steps with rollouts. */
 	#unreported = { from: Number.POSITIVE_INFINITY, steps: new Set<number>() };
 	#lastFailure = '';
 	/** Whether anything has been reported since the last reset. */
@@ -113,7 +113,7 @@ export class ForeignFollower extends Disposable implements RunFollower {
 			});
 			if (!info.isDirectory()) throw new Failure('missing', `${this.folder} is no longer a folder.`);
 			if (this.#gone) this.#reset();
-			// After removals everything is reported again, but with a limited number of attempts per round.
+			// After removals, everything is reported again, but with a limited number of attempts per round.
 			for (let i = 0; i < 3; i++) if (await this.#run.disk.snapshot(() => this.#reportNews())) break;
 			this.#lastFailure = '';
 		} catch (error) {
@@ -175,7 +175,7 @@ export class ForeignFollower extends Disposable implements RunFollower {
 
 	/**
 	 * Finds steps with new or additional rollouts.
-	 * @returns false if some are gone or their files were replaced
+	 * @returns false if some no longer exist or their files were replaced
 	 */
 	async #lookForRollouts(): Promise<boolean> {
 		const steps = await this.#run.steps('train');

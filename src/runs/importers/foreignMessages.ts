@@ -80,7 +80,7 @@ export function messageOf(value: unknown): Message | null {
 	};
 }
 
-/** Reads a message that can contain the results of several calls, which become one message each. */
+/** Reads a message. If it contains the results of several calls, each of them becomes a separate message. */
 function messagesIn(value: unknown): (Message | null)[] {
 	const message = fieldsOf(value);
 	const parts: unknown[] = Array.isArray(message?.content) ? message.content : [];

@@ -13,7 +13,7 @@ export interface RunSigns {
 	readonly step: number | null;
 }
 
-/** Time after which an evaluation without steps that has not ended counts as stalled, in seconds. */
+/** Seconds of inactivity after which an unfinished evaluation without steps counts as stalled. */
 const quietSeconds = 600;
 
 function stalledNote(reached: number, total: number | null): string {

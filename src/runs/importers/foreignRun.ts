@@ -17,8 +17,8 @@ import type { FileShape, RunEvidence, RunFormat } from './runFormat.ts';
 
 export interface ForeignOptions {
 	/**
-	 * Whether the run is being followed. If so, an incomplete end of a recently written file is read later instead of
-	 * being a fault.
+	 * Whether the run is being followed. If so, an incomplete end of a recently written file is read later and not
+	 * reported as a fault.
 	 */
 	readonly live?: boolean;
 	/** View of the run's folder; a new one by default. */
@@ -33,7 +33,7 @@ const eventFlushSeconds = 150;
 /** Number of latest steps whose times are used to estimate the duration of a step. */
 const newestSteps = 4;
 
-/** Number of rollout files that are checked for changes that affect what a format learns about a run. */
+/** Number of rollout files to check for changes that could affect what a format learns about a run. */
 const learnedFrom = 8;
 
 /** Another trainer's run, read through its format. */
@@ -208,7 +208,7 @@ export class ForeignRun implements RunContent {
 				if (records.length >= limit) break;
 			}
 		} catch {
-			// Data that was read earlier counts too.
+			// Keep the data read before the error.
 			whole = false;
 		} finally {
 			await frames.close().catch(() => undefined);

@@ -39,7 +39,7 @@ export interface StepOptions {
 	readonly folder: string;
 	readonly step: number;
 	readonly faults: FaultList;
-	/** Whether an incomplete end of a recently written file is read later instead of being a fault. */
+	/** Whether an incomplete end of a recently written file is read later and not reported as a fault. */
 	readonly live: boolean;
 	readonly learned?: unknown;
 }

@@ -108,14 +108,14 @@ export function extraOf(facts: Fields): Record<string, unknown> | undefined {
 	return Object.fromEntries(said.map(([key, value]) => [key, boundedValue(value)]));
 }
 
-/** Reads a version of weights, which some trainers write as text; null if it is not a number. */
+/** Reads a weight version, which some trainers write as text; null if it is not a number. */
 export function versionOf(value: unknown): number | null {
 	return typeof value === 'string' ? (/^\d{1,15}$/.test(value) ? Number(value) : null) : integerOf(value);
 }
 
 /**
- * Returns `extra.weights` (weightVersions.ts): the versions of the weights with which a completion began and ended, and
- * the one that was trained with it; null if the former are not recorded.
+ * Returns `extra.weights` (weightVersions.ts): the versions of the weights at the start and at the end of a completion,
+ * and the version that was trained on it; null if the first two are not recorded.
  */
 export function weightsSpan(start: unknown, end: unknown, trained: number | null = null): Fields | null {
 	const [oldest, newest] = [versionOf(start), versionOf(end)];

@@ -34,7 +34,7 @@ export class MetricSource {
 	/** Rows from steps before the latest one. They are inserted in batches, since each insertion moves all later rows. */
 	#late: LateRow[] = [];
 
-	/** @param seed contents of an older file, all of which this one repeats */
+	/** @param seed contents of an older file, which this file repeats in full */
 	constructor(folder: string, format: string, files: MetricFiles, match: PathMatch, seed: MetricTable | undefined) {
 		this.table = seed ?? new MetricTable();
 		this.#folder = folder;
@@ -115,7 +115,7 @@ export class MetricSource {
 		const line = (number: number) => (hasLines ? number : null);
 		for await (const frame of frames.frames(signal, this.#last ?? undefined)) {
 			const fault = (words: string) => {
-				// Without the row, the same error in several rows would count once.
+				// Without the row, the same error in several rows would count only once.
 				const inRow = this.files.form === 'sqlite' || (this.files.form === 'parquet' && frame.fault === null);
 				const message = `${inRow ? `row ${frame.number} ` : ''}${words}`;
 				faults.add({ file: this.match.path, line: line(frame.number), message, records: frame.lost ?? 1 });

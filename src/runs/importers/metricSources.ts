@@ -11,7 +11,7 @@ import type { MetricFiles, RunFormat } from './runFormat.ts';
 
 /** Changes found when checking the metrics files. */
 export interface MetricNews {
-	/** Rows from this step on are new or changed; Infinity if there are none. */
+	/** Rows from this step onward are new or changed; Infinity if there are none. */
 	readonly from: number;
 	/** Whether files were removed or rewritten, so that previously reported rows are no longer valid. */
 	readonly reset: boolean;
@@ -38,7 +38,7 @@ export class MetricSources {
 		this.#patterns = new Map(format.metrics.map((files) => [files, new PathPattern(files.pattern)]));
 	}
 
-	/** Returns the changes since the follower's last call, even if another caller has read it in the meantime. */
+	/** Returns the changes since the follower's last call, even if another caller has read them in the meantime. */
 	async read(signal?: AbortSignalLike): Promise<MetricNews> {
 		await this.load(signal);
 		const news = this.#news;
@@ -98,7 +98,7 @@ export class MetricSources {
 	}
 
 	/**
-	 * Returns sample rows, in ascending order, for a run with long files before the first `read`; null if no file is
+	 * Returns sample rows in ascending order from a run with long files, before the first `read`; null if no file is
 	 * long. The rows are not stored.
 	 */
 	async overview(options: LineOverviewOptions = {}): Promise<MetricsLine[] | null> {
@@ -116,7 +116,7 @@ export class MetricSources {
 		return lines.length === 0 ? null : lines;
 	}
 
-	/** Yields rows from step `from` on in chunks, ascending, with each step once. */
+	/** Yields rows from step `from` onward in chunks, ascending, with each step once. */
 	lines(from = Number.NEGATIVE_INFINITY, portion = 128): Generator<MetricsLine[]> {
 		const sources = [...this.#sources.values()];
 		const written = sources.reduce((newest, { untimedAt }) => Math.max(newest, untimedAt), 0);
@@ -150,7 +150,7 @@ export class MetricSources {
 		return first < (newest.at(-timedRows) ?? first) ? [first, ...newest.slice(-timedRows)] : newest.slice(-timedRows);
 	}
 
-	/** Time recorded in the row with the greatest step, in seconds since the epoch; null if there is none. */
+	/** Time recorded in the row with the highest step, in seconds since the epoch; null if there is none. */
 	get latestTime(): number | null {
 		let latest: { readonly step: number; readonly time: number } | null = null;
 		for (const { table } of this.#sources.values()) {
@@ -163,7 +163,7 @@ export class MetricSources {
 		return latest?.time ?? null;
 	}
 
-	/** Number of metric names that are not stored because they exceed the maximum. */
+	/** Number of metric names that are not stored because the maximum was reached. */
 	get dropped(): number {
 		return [...this.#sources.values()].reduce((sum, { table }) => sum + table.droppedNames, 0);
 	}

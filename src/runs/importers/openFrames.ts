@@ -14,7 +14,7 @@ import { WandbFile } from './wandbFile.ts';
 import { WholeFile } from './wholeFile.ts';
 import { ZipFile } from './zipFile.ts';
 
-/** Largest file, or member of an archive, to read whole, in bytes. */
+/** Maximum size of a file or archive member to read whole, in bytes. */
 const largestWhole = { json: 64 << 20, yaml: 8 << 20, zip: 64 << 20 } as const;
 
 /** Opens a run file for reading. Fails with `missing`, or with `invalid` if it is not a regular file. */
@@ -48,12 +48,12 @@ export async function openFrames(folder: string, path: string, shape: FileShape)
 	}
 }
 
-/** Returns the shape of the needed parts of a file's records. */
+/** Restricts the shape of a file to the needed parts of its records. */
 export function withParts(shape: FileShape, parts: JsonShape | undefined): FileShape {
 	return parts === undefined ? shape : { ...shape, parts };
 }
 
-/** Opens a file, or its compressed copy if it was sealed in the meantime, in which lines have the same positions. */
+/** Opens a file, or its compressed copy if it was sealed in the meantime; lines have the same positions in both. */
 async function openedFile(folder: string, path: string, form: FileForm) {
 	if (path.endsWith('.zst')) return { file: await OpenedFile.open(folder, path), compressed: true };
 	try {

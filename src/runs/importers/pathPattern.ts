@@ -14,8 +14,8 @@ export type PathParts = Readonly<Record<string, string>>;
 
 /**
  * Pattern for the paths that a format reads: "rollouts/{step}.jsonl". `{name}` and `*` match within one segment,
- * `{step}` matches digits, and `**` matches any folders. Hidden names match only segments that start with a dot;
- * otherwise wildcards would match folders such as `.git`, which can contain a hundred thousand files.
+ * `{step}` matches digits, and `**` matches any number of folders. Hidden names match only segments that start with a
+ * dot; otherwise wildcards would match folders such as `.git`, which can contain a hundred thousand files.
  */
 export class PathPattern {
 	readonly text: string;

@@ -27,7 +27,7 @@ export class MessageReader {
 	/** The current field: its number and wire type. */
 	number = 0;
 	wire: Wire = wires.varint;
-	/** Value of a varint, as unsigned. A negative int64 is its two's complement, which callers treat as invalid. */
+	/** Value of a varint, read as unsigned. A negative int64 is its two's complement, which callers treat as invalid. */
 	value = 0;
 	/** Location of the value, unless it is a varint. */
 	start = 0;

@@ -16,7 +16,7 @@ interface Start {
 	readonly match: PathMatch;
 }
 
-/** Number of steps whose annotations stay located. */
+/** Number of steps whose annotations are cached. */
 const keptAnnotations = 8;
 
 /** Number of files to stat concurrently. */

@@ -45,17 +45,17 @@ export interface FileShape {
 	 */
 	readonly list?: string;
 	/**
-	 * For JSON, the list whose entries are read one at a time if the file is larger than `largest`, and the fields of the
-	 * object that each of these records has, too, if they come before the list.
+	 * For JSON, the list whose entries are read one at a time if the file is larger than `largest`, and the object's
+	 * other fields to include in each of these records, provided that they come before the list.
 	 */
 	readonly inParts?: { readonly list: string; readonly beside: readonly string[] };
 	/** Table in an SQLite database. */
 	readonly table?: string;
 	/** Column whose value in the newest (last) row of the table is added to each record, as `newest`. */
 	readonly lastOf?: string;
-	/** Needed parts of a record in JSON lines; the whole record by default. Records may still be complete. */
+	/** Needed parts of a record in JSON lines; the whole record by default. Readers may still return the whole record. */
 	readonly parts?: JsonShape;
-	/** Maximum number of adjacent events that may be read as one frame, for callers that need no locations. */
+	/** Maximum number of adjacent events that may be read as one frame, for callers that do not need locations. */
 	readonly together?: number;
 }
 
@@ -91,8 +91,8 @@ export interface CompanionFile extends FileShape {
 }
 
 /**
- * Files with records about rollouts that were written after the rollouts, for the whole run. Unlike a companion's, their
- * contents are read only for the rollouts that are read.
+ * Files with records about rollouts that were written after the rollouts, for the whole run. Unlike companion files,
+ * they are read only as far as needed for the requested rollouts.
  */
 export interface AnnotationFiles extends FileShape {
 	/**
@@ -121,7 +121,7 @@ export interface SummaryList {
 
 /**
  * Files of one type in a run. `pattern` is relative to the run folder, such as "rollouts/{step}.jsonl". `{name}`
- * matches within one segment, `{step}` matches digits, and `**` matches any folders.
+ * matches within one segment, `{step}` matches digits, and `**` matches any number of folders.
  */
 interface Files extends FileShape {
 	readonly pattern: string;
@@ -152,13 +152,13 @@ export interface RolloutFiles extends Files {
 	 */
 	readonly verbatim?: VerbatimText;
 	/**
-	 * Parts of a record from which `rollouts` returns the same steps as from all of it, or the same message. Listing the
-	 * steps of records that contain their own reads only these parts.
+	 * Parts of a record that suffice for `rollouts` to return the same steps, or the same message, as for the whole
+	 * record. If records contain their own steps, listing the steps reads only these parts.
 	 */
 	readonly stepParts?: JsonShape;
 	/**
-	 * Returns a key that is the same for records with the same rollouts, of which only the first one in a step counts, or
-	 * null if the record cannot be a copy; absent if no record is. Never throws.
+	 * Returns a key shared by records with the same rollouts, of which only the first one in a step counts, or null if
+	 * the record cannot be a copy; absent if there are no copies. Never throws.
 	 */
 	copyKey?(record: unknown): string | null;
 	/**
@@ -192,8 +192,8 @@ export interface RunFormat {
 	/** false if only the metrics have steps, in which case all rollouts are at `noStep`. */
 	readonly rolloutsHaveSteps?: false;
 	/**
-	 * Whether data files that are not runs can match too, such as datasets. Such a format is used for a folder that the
-	 * user chose, but not for the folders found below it.
+	 * Whether other data files, such as datasets, can match too. Such a format is used for a folder that the user chose,
+	 * but not for folders found below it.
 	 */
 	readonly onRequest?: boolean;
 	readonly rollouts: readonly RolloutFiles[];
@@ -236,7 +236,7 @@ export interface RunFacts {
 	 * Whether the program records the end of a run, but has not recorded it for this run, which may have been killed.
 	 */
 	readonly open?: boolean;
-	/** Latest step, if it is recorded elsewhere than in metrics and names. */
+	/** Latest step, if it is recorded anywhere other than in metrics and file names. */
 	readonly reached?: number;
 	/** Versions and settings to display: model, base model, environment. */
 	readonly versions?: Readonly<Record<string, string>>;

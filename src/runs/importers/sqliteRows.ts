@@ -111,8 +111,8 @@ export class SqliteRows implements FrameFile {
 	}
 
 	/**
-	 * Opens the database again if it has changed, because a page can be read while it is being replaced. Checks that at
-	 * most once per pause, because a damaged table can have a hundred thousand unreadable rows.
+	 * Reopens the database if it has changed, because a page can be read while it is being replaced. Checks for changes
+	 * at most once per pause, because a damaged table can have a hundred thousand unreadable rows.
 	 */
 	async #reopened(): Promise<boolean> {
 		if (performance.now() - this.#checkedMs < restMs) return false;

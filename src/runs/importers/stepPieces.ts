@@ -27,7 +27,7 @@ export class StepPieces {
 	/** The reading and step to which the incomplete end of the file was assigned; null if the file is complete. */
 	#end: { readonly reading: Reading; readonly step: number } | null = null;
 
-	/** @param uses at least one way to read the records; all of them have the same form and parts */
+	/** @param uses at least one way to read the records; all have the same form and parts */
 	constructor(folder: string, uses: readonly RolloutFiles[], match: PathMatch) {
 		this.#folder = folder;
 		this.#readings = uses.map((files) => new Reading(files)) as [Reading, ...Reading[]];
@@ -117,7 +117,7 @@ export class StepPieces {
 	}
 
 	#clear(faults: FaultList): void {
-		// Another reader of the same file, such as for the other split, may have reported errors.
+		// Another reader of the same file, such as the one for the other split, may have reported errors.
 		if (this.#stamp !== '') faults.forget(this.#match.path);
 		this.#last = null;
 		this.#records = 0;
@@ -128,7 +128,7 @@ export class StepPieces {
 	}
 }
 
-/** The pieces of a file in one use of its records. */
+/** The pieces of a file for one way of reading its records. */
 class Reading {
 	readonly files: RolloutFiles;
 	byStep = new Map<number, KnownPiece[]>();

@@ -11,7 +11,7 @@ export interface TimedActivity {
 	readonly start: number;
 	readonly end: number | null;
 	readonly tokens?: number | null;
-	/** Seconds of it spent waiting. */
+	/** Seconds of this activity spent waiting. */
 	readonly waited?: number | null;
 	readonly error?: string | null;
 }

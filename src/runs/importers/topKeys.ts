@@ -1,6 +1,6 @@
 /**
- * Returns the keys of the first JSON object in text that can be truncated anywhere inside it. Identifies the type of a
- * file from its first line, however long that line is. Keys of nested objects are not included.
+ * Returns the top-level keys of the first JSON object in a text, which can be truncated at any point inside the object.
+ * Identifies the type of a file from its first line, however long that line is. Nested keys are not included.
  */
 export function topKeys(text: string): ReadonlySet<string> {
 	const keys = new Set<string>();

@@ -16,7 +16,7 @@ const kinds = { full: 1, first: 2, middle: 3, last: 4 } as const;
 const largestRecord = 64 << 20;
 const start = headerBytes;
 
-/** Returns whether a file starts like a transaction log. */
+/** Returns whether a file has the header of a transaction log. */
 export const isWandbLog = (head: string) => head.startsWith(':W&B');
 
 interface Chunk {
@@ -25,7 +25,7 @@ interface Chunk {
 	readonly end: number;
 }
 
-/** One record per entry that was logged. A damaged record is a fault; reading continues at the next block. */
+/** One record per logged entry. A damaged record is a fault; reading continues at the next block. */
 export class WandbFile implements FrameFile {
 	readonly #file: OpenedFile;
 

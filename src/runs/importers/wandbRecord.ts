@@ -3,9 +3,9 @@ import { fieldsOf } from './protobuf.ts';
 
 /* Records of W&B transaction logs (wandb/proto/wandb_internal.proto). */
 
-/** A record that is read; all other kinds are skipped. */
+/** A record of a kind that is read; all other kinds are skipped. */
 export type WandbRecord =
-	/** Values that were logged together. Keys of nested values are joined by dots. */
+	/** Values logged together. Keys of nested values are joined by dots. */
 	| { readonly kind: 'history'; readonly step: number | null; readonly values: Readonly<Record<string, unknown>> }
 	| {
 			readonly kind: 'run';

@@ -15,7 +15,7 @@ export interface StageView extends StageCost {
 	readonly done: number | null;
 	readonly total: number | null;
 	readonly accuracy: number | null;
-	/** Active time, without the time between a stop and a resume. */
+	/** Active time, excluding the time between a stop and a resume. */
 	readonly seconds: number | null;
 	/** Device of the stage's run, such as "cpu (2 workers)"; null if unknown. */
 	readonly device: string | null;
@@ -77,10 +77,10 @@ async function viewStage(
 	};
 }
 
-/** Bytes of a run's metrics that contain its last line, even with many metrics. */
+/** Bytes at the end of a run's metrics that are sure to contain the whole last line, even with many metrics. */
 const endBytes = 64 << 10;
 
-/** Returns the prompt and completion tokens of a run so far, or null if it has not recorded them. */
+/** Returns the number of prompt and completion tokens of a run so far, or null if not recorded. */
 async function trainedTokens(run: string): Promise<number | null> {
 	const lines = await readMetricsEnd(run, endBytes).catch(() => []);
 	return lines.findLast(({ values }) => values.num_tokens != null)?.values.num_tokens ?? null;

@@ -173,9 +173,9 @@ export async function startPipelineAgain(folder: string, options: PipelineOption
 }
 
 /**
- * Continues a pipeline that has ended or whose runner is gone. Fails with `busy` if a runner is active, with `mismatch`
- * if a file produced by a stage has since been modified, and with `denied` if the pipeline belongs to someone else and
- * the user does not agree to run it.
+ * Continues a pipeline that has ended or whose runner has died. Fails with `busy` if a runner is active, with
+ * `mismatch` if a file produced by a stage has since been modified, and with `denied` if the pipeline belongs to
+ * someone else and the user does not agree to run it.
  */
 export async function resumePipeline(
 	folder: string,

@@ -12,7 +12,7 @@ import type { Transcript, TranscriptFault, TranscriptMessage } from '../../core/
 import type { LongInspection } from '../../protocol/transcriptMessages.ts';
 import type { ConversationContext } from './spooledLines.ts';
 
-/** Maximum size in bytes of a file whose messages are checked, because checks keep all text in memory. */
+/** Maximum size in bytes of a file whose messages are checked, limited because checks keep all text in memory. */
 export const checkedBytes = 128 << 20;
 
 /** Limits on what the page displays. */
@@ -35,7 +35,7 @@ interface LineContent {
 	readonly messages: TranscriptMessage[];
 	/** Index of the nonblank line of each message. */
 	readonly lineOf: number[];
-	/** Number of nonblank lines, without an incomplete last one. */
+	/** Number of nonblank lines, excluding an incomplete last line. */
 	readonly lines: number;
 	readonly faults: TranscriptFault[];
 	readonly moreFaults: number;
@@ -44,7 +44,7 @@ interface LineContent {
 /** Conversation in a file with one message per line. */
 export interface LineConversation extends Omit<LineContent, 'messages'> {
 	readonly transcript: Transcript;
-	/** Whether the text of messages was read, which checks need. */
+	/** Whether the text of the messages was read, as checks require. */
 	readonly checked: boolean;
 }
 
@@ -118,12 +118,12 @@ async function readLines(file: InspectedFile, whole: boolean): Promise<LineConte
 		if (read.fault !== null) {
 			if (faults.length < transcriptLimits.faults) {
 				const place = { line: number, column: 1 };
-				// Lines of a temporary file are no places that the user can open.
+				// The user cannot open lines of a temporary file.
 				faults.push(
 					context ? { place: null, message: `Message ${number}: ${read.fault}` } : { place, message: read.fault },
 				);
 			} else moreFaults++;
-			// The line can become a message when the rest of it has been written.
+			// The line might become a message once the rest of it is written.
 			if (!ended) return;
 		}
 		for (const message of read.messages) {
@@ -145,7 +145,7 @@ function withoutText(message: Omit<TranscriptMessage, 'index'>): Omit<Transcript
 	return { ...message, text: '', thinking: '', calls };
 }
 
-/** Divides chunks into lines; null stands for a line that is too long. */
+/** Splits chunks into lines; null for a line that is too long. */
 class Lines {
 	#parts: Buffer[] = [];
 	#length = 0;
@@ -178,7 +178,7 @@ class Lines {
 }
 
 async function* chunksOf({ path, dev, ino, size }: InspectedFile): AsyncGenerator<Buffer> {
-	// Does not block on a pipe that replaced the file.
+	// Avoids blocking if a pipe has replaced the file.
 	const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
 	try {
 		const stat = await handle.stat({ bigint: true });

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { type InspectedFile, inspectLines } from './inspectLines.ts';
 
-/* Inspects one file in a thread, which has limited memory and does not block the caller. */
+/* Inspects one file in a worker thread, with limited memory and without blocking the caller. */
 
 try {
 	const inspection = await inspectLines(workerData as InspectedFile);

@@ -7,21 +7,24 @@ import type { ZipArchive } from '../../files/zipArchive.ts';
 import type { ZipMember } from '../../files/zipMember.ts';
 import { topKeys } from '../importers/topKeys.ts';
 
-/** Sample in an Inspect log, which is read only when it is shown. */
+/** A sample in an Inspect log; its text is read only when the sample is shown. */
 export interface LoggedSample {
 	readonly title: string;
-	/** Changes with the sample. */
+	/** Changes when the sample changes. */
 	readonly stamp: string;
-	/** Size in bytes of its JSON text. */
+	/** Size of the sample's JSON text, in bytes. */
 	readonly size: number;
-	/** Reads its JSON text. Fails like `ZipArchive.pieces`. */
+	/** Reads the JSON text. Fails like `ZipArchive.pieces`. */
 	readonly pieces: () => AsyncIterable<Buffer>;
 }
 
 const sampleName = /^samples\/([^/]+)\.json$/;
 const epochName = /^(.+)_epoch_(\d{1,9})$/;
 
-/** Lists the samples of an `.eval` file in its order. If a sample was written more than once, only the last copy counts. */
+/**
+ * Lists the samples of an `.eval` file in file order. If a sample was written more than once, only the last copy
+ * counts.
+ */
 export function archivedSamples(archive: ZipArchive): LoggedSample[] {
 	const members = new Map<string, ZipMember>();
 	for (const member of archive.members) {
@@ -39,36 +42,36 @@ export function archivedSamples(archive: ZipArchive): LoggedSample[] {
 	});
 }
 
-/** Returns whether a file starts like a log that Inspect wrote as JSON. */
+/** Returns whether a file starts like a JSON log from Inspect. */
 export function isInspectLog(head: Buffer): boolean {
 	const keys = topKeys(head.toString('utf8'));
 	return keys.has('version') && keys.has('status') && keys.has('eval');
 }
 
-/** Maximum size in bytes of an archive, and of its decoded samples, whose samples are all read at once. */
+/** Maximum size in bytes, both compressed and decoded, of an archive whose samples are all read at once. */
 const wholeArchiveBytes = 4 << 20;
 
-/** Returns whether all samples of an `.eval` file are read at once: a small one without damage. */
+/** Returns whether to read all samples of an `.eval` file at once: if it is small and undamaged, or has no samples. */
 export function isReadWhole({ damage }: ZipArchive, size: number, samples: readonly LoggedSample[]): boolean {
 	const total = samples.reduce((sum, one) => sum + one.size, 0);
 	return samples.length === 0 || (damage === null && size <= wholeArchiveBytes && total <= wholeArchiveBytes);
 }
 
-/** Limits on a JSON log: its size in bytes, the number of its samples, and the start of a sample that has its id. */
+/** Limits for a JSON log: size in bytes, number of samples, and bytes at the start of a sample to search for its id. */
 export const logLimits = { bytes: 2 ** 33, samples: 100_000, head: 4096 } as const;
 const pieceBytes = 1 << 20;
 
 /** Bytes of a log. */
 type Log = Pick<ByteSource, 'size' | 'read'>;
 
-/** Part of a JSON log. */
+/** Location of a sample in a JSON log. */
 export interface WrittenSample {
 	readonly title: string;
 	readonly start: number;
 	readonly end: number;
 }
 
-/** Samples of a JSON log. */
+/** The samples in a JSON log. */
 export interface WrittenSamples {
 	readonly samples: readonly WrittenSample[];
 	/** What is wrong with the log, as a sentence fragment; null if nothing is. */
@@ -78,7 +81,7 @@ export interface WrittenSamples {
 async function* bytesOf(source: Log, start: number, end: number): AsyncGenerator<Buffer> {
 	for (let at = start; at < end; ) {
 		const piece = await source.read(at, Math.min(pieceBytes, end - at));
-		if (piece.length === 0) throw new Error('ends too early: the file has become shorter');
+		if (piece.length === 0) throw new Error('ends too early: the file has shrunk');
 		yield piece;
 		at += piece.length;
 	}
@@ -96,7 +99,7 @@ function titleOf(head: Buffer, number: number): string {
 		try {
 			found[field as 'id' | 'epoch'] = JSON.parse(bytes.toString('utf8'));
 		} catch {
-			// The title is then the number of the sample.
+			// Fall back to the sample number as the title.
 		}
 	});
 	try {
@@ -112,9 +115,9 @@ function titleOf(head: Buffer, number: number): string {
 }
 
 /**
- * Lists the samples of a log that Inspect wrote as one JSON object, of which none is kept in memory. The text is read once.
- * If it is damaged or ends too early, the samples before that are listed. Fails with `cancelled` when the signal fires,
- * and otherwise only because of the system.
+ * Lists the samples of a log that Inspect wrote as one JSON object, reading the text once and keeping no sample in
+ * memory. If the text is damaged or ends too early, lists the samples before that point. Fails with `cancelled` when
+ * the signal fires, and otherwise only on system errors.
  */
 export async function writtenSamples(source: Log, signal?: AbortSignalLike): Promise<WrittenSamples> {
 	const samples: WrittenSample[] = [];

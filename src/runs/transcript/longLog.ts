@@ -18,7 +18,7 @@ import {
 import { MessageLines, pagedBytes } from './messageLines.ts';
 import { type ConversationContext, spoolSample } from './spooledLines.ts';
 
-/** Conversations in a long file, which are read one at a time. */
+/** The conversations in a long file, read one at a time. */
 export interface LongLog {
 	readonly format: TranscriptFormat;
 	readonly titles: readonly string[];
@@ -27,8 +27,8 @@ export interface LongLog {
 }
 
 /**
- * Opens a long log in the way that the panel does; null if the file is read as a whole. Fails with `invalid` if a log has
- * no samples, and with `cancelled` when the signal fires.
+ * Opens a long log the way the panel does; null if the file is short enough to be read whole. Fails with `invalid` if
+ * a log has no samples, and with `cancelled` when the signal fires.
  * @param handle regular file, which must stay open while conversations are read
  * @param name file name for messages
  */
@@ -96,7 +96,7 @@ async function readLines(
 	size: number,
 	context?: ConversationContext,
 ): Promise<LineConversation> {
-	// Fails if there are too many lines, whose messages would not fit into memory.
+	// Fails if there are too many lines for their messages to fit in memory.
 	await new MessageLines().extend(handle, size);
 	const { dev, ino } = await handle.stat({ bigint: true });
 	return await readConversation({ path, dev, ino, size, ...(context === undefined ? {} : { context }) });

@@ -5,30 +5,30 @@ import { isBlankLine, isMessageLine, longestBlank, messageLineLimits } from '../
 import { readAt } from '../../files/readAt.ts';
 import { Turns } from '../../files/turns.ts';
 
-/** Minimum size of a file that is read in parts. Smaller ones are read completely in a moment. */
+/** Minimum size of a file that is read in parts; smaller ones are quick to read whole. */
 export const pagedBytes = 1 << 20;
 const chunkBytes = 1 << 20;
-/** Number of bytes before the end that are compared to tell whether the file has only grown. */
+/** Number of bytes before the known end that are compared to check that the file has only been appended to. */
 const markBytes = longestBlank;
 const newline = 0x0a;
 
-/** Lines for the panel, from `from` on. `null` stands for a line that is too long. */
+/** Lines for the panel, starting at `from`; `null` for a line that is too long. */
 export interface LoadedLines {
 	readonly lines: (string | null)[];
 	/** 1-based line numbers in the file. */
 	readonly numbers: number[];
-	/** Whether the last of the lines ends the file without a newline. */
+	/** Whether the last of these lines is at the end of the file and lacks a newline. */
 	readonly open: boolean;
 }
 
-/** Positions of the nonblank lines in a file. They can be extended when the file has grown. */
+/** Positions of the nonblank lines in a file, extended as the file grows. */
 export class MessageLines {
 	/** Byte offset and line number of each nonblank line. */
 	#offsets = new Float64Array(1024);
 	#numbers = new Uint32Array(1024);
 	#ends = new Float64Array(1024);
 	#count = 0;
-	/** Number of bytes that were searched for lines. */
+	/** Number of bytes searched for lines so far. */
 	#size = 0;
 	/** Number of newlines before `#size`. */
 	#feeds = 0;
@@ -58,7 +58,7 @@ export class MessageLines {
 		return found === 2;
 	}
 
-	/** Returns whether the file still starts with the text whose lines are known. */
+	/** Returns whether the file still starts with the text that has already been indexed. */
 	async continues(handle: FileHandle, size: number): Promise<boolean> {
 		if (size < this.#size) return false;
 		const { length } = this.#mark;
@@ -69,7 +69,7 @@ export class MessageLines {
 	async extend(handle: FileHandle, size: number): Promise<void> {
 		const turns = new Turns();
 		if (this.#open) this.#count--;
-		// A last line without a newline can have been continued.
+		// A last line without a newline might have grown.
 		let start = this.#lineStart;
 		let before = this.#mark;
 		for (let position = this.#size; position < size; ) {

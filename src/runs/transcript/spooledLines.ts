@@ -20,14 +20,14 @@ const flushBytes = 1 << 20;
 /** Size in bytes of the first messages, which are shown while the others are read. */
 const firstBytes = 2 << 20;
 
-/** What the messages of a conversation are read with. It is passed to the thread that checks them. */
+/** Context for reading the messages of a conversation; passed to the thread that checks them. */
 export interface ConversationContext extends LoggedContext {
 	readonly tools: readonly DeclaredTool[];
 	/** Errors in the conversation itself, such as a failed sample. */
 	readonly faults: readonly TranscriptFault[];
 }
 
-/** Messages of a conversation in a temporary file with one message per line. */
+/** Messages of a conversation, stored in a temporary file with one message per line. */
 export interface SpooledLines {
 	readonly path: string;
 	readonly handle: FileHandle;
@@ -35,7 +35,7 @@ export interface SpooledLines {
 	/** Complete when everything has been read. */
 	readonly context: ConversationContext;
 	/**
-	 * Reads everything else. Never fails.
+	 * Reads the rest. Never fails.
 	 * @param grow called with the new size of the file when more messages have been written; must not fail
 	 */
 	rest(grow: (size: number) => Promise<void>): Promise<void>;
@@ -56,7 +56,7 @@ const fields = {
 const outputShape = { usage: true, choices: [{ stop_reason: true, message: { id: true } }] } as const;
 const attachment = /attachment:\/\/(\w{1,128})/g;
 
-/** Text that is written to a private temporary file. */
+/** Writes text to a private temporary file. */
 class Spool {
 	readonly folder: string;
 	readonly handle: FileHandle;
@@ -79,7 +79,7 @@ class Spool {
 		}
 	}
 
-	/** Adds JSON text as a line. Outside of strings, newlines in JSON are only spaces. */
+	/** Adds JSON text as a line. Outside strings, newlines in JSON are just whitespace. */
 	line(json: Buffer): void {
 		const line = Buffer.allocUnsafe(json.length + 1);
 		for (let i = 0; i < json.length; i++) line[i] = json[i] === 0x0a ? 0x20 : (json[i] as number);
@@ -218,7 +218,7 @@ function parsed(text: string): unknown {
 	}
 }
 
-/** Reads the text of a sample in portions. */
+/** Reads the text of a sample in chunks. */
 class SampleReading {
 	readonly #cutter: JsonCutter;
 	readonly #pieces: AsyncIterator<Buffer>;
@@ -234,7 +234,7 @@ class SampleReading {
 		this.#spool = spool;
 	}
 
-	/** Reads until `enough` returns true, or the text ends. Fails only because of the system, not of the text. */
+	/** Reads until `enough` returns true, or the text ends. Fails only on system errors, never because of the text. */
 	async read(enough: () => boolean): Promise<void> {
 		try {
 			while (!this.ended && !enough()) {
@@ -262,12 +262,11 @@ class SampleReading {
 }
 
 /**
- * Writes the messages of a sample to a temporary file, so that only those shown are read. Memory does not grow with the
- * sample, apart from the tokens of its answers. Returns once the first messages have been read; the other messages, and
- * the events and attachments that follow them, are read by `rest`. If the sample is damaged or too large, its faults
- * say so, and what comes before the damage is read. Fails with `unsupported` if this Node.js lacks the compression
- * method.
- * Fails with `cancelled` if the signal fires before then.
+ * Writes the messages of a sample to a temporary file, so that only those shown are read. Memory does not grow with
+ * the sample, apart from the tokens of its answers. Returns once the first messages have been read; the other messages,
+ * and the events and attachments that follow them, are read by `rest`. If the sample is damaged or too large, this is
+ * reported in its faults, and everything before the damage is read. Fails with `unsupported` if this Node.js lacks the
+ * compression method. Fails with `cancelled` if the signal fires before then.
  * @param options `problems`: what is wrong with the file that contains the sample
  */
 export async function spoolSample(
@@ -296,7 +295,7 @@ export async function spoolSample(
 			let why = large;
 			try {
 				for (let { size } = lines; !reader.complete && !reading.ended && !closed; ) {
-					// Each time, as many messages are added as there were before, because the page redraws all of them.
+					// Double the number of messages each time, because the page redraws all of them.
 					await reading.read(() => closed || reader.complete || spool.size >= 2 * size);
 					({ size } = await spool.lines());
 					if (!closed) await grow(size);

@@ -25,7 +25,7 @@ import { type CompareOptions, openSearches, type Searches } from './comparedSear
 import { ComparisonFolder } from './comparisonFolder.ts';
 import { samplingStrategy } from './sampling.ts';
 
-/** Number of consecutive failures, per concurrent search, after which the policy or the scorer is considered gone. */
+/** Consecutive failures per concurrent search after which the policy or the scorer is considered unavailable. */
 const maxFailures = 8;
 
 /**

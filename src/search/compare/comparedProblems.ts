@@ -7,7 +7,7 @@ import type { SearchProblem } from '../../protocol/treeLog.ts';
 import type { OpenEpisodes } from '../episodes/openEpisodes.ts';
 import type { ProblemFault } from '../problemSet.ts';
 
-/** Returns whether a node's completion is correct, or nothing if `node` is undefined; null if that is unknown. */
+/** Returns whether a node's completion is correct; null if unknown. Without a node, the search found no result. */
 export type Judge = (problem: SearchProblem, tree: SearchTree, node: TreeNode | undefined) => 0 | 1 | null;
 
 /** The problems of a comparison, and how results are judged. The owner must dispose of them. */

@@ -11,7 +11,7 @@ export interface ResultContext {
 	readonly problem: number;
 	/** Whether the search was over episodes. */
 	readonly episodes: boolean;
-	/** Names of the scorers of independent samples; null if the search is not a set of samples. */
+	/** Names of the scorers for independent samples; null if the search is not a set of samples. */
 	readonly samples: readonly string[] | null;
 	/** Reason why the latest failed episode failed; null if none failed. */
 	readonly fault: string | null;
@@ -51,7 +51,7 @@ export function unposedResult(point: string, problem: number, message: string): 
 	};
 }
 
-/** Returns why the result says nothing about the strategy; null if it does. */
+/** Returns why the result says nothing about the strategy, or null if it is usable. */
 function failureOf(
 	{ fault }: ResultContext,
 	{ outcome, message }: SearchResult,

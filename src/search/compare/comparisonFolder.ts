@@ -29,7 +29,7 @@ function decisive({ name: _, searches: __, concurrency: ___, trees: ____, ...spe
 	return JSON.stringify(spec);
 }
 
-/** Rows of an environment can differ in other columns than the prompt. */
+/** Rows of an environment can differ in columns other than the prompt. */
 function hashOf({ environment }: ComparisonSpec, problems: readonly ComparedProblem[]): string {
 	return environment === undefined ? hashOfProblems(problems) : hashOfRows(problems);
 }

@@ -24,7 +24,7 @@ export interface DataRunProgress {
 	/** Number of problems finished in earlier runs. */
 	readonly before: number;
 	/**
-	 * Number of problems whose search failed this time because the policy or a scorer failed; the next start retries
+	 * Number of problems whose search failed this time because the policy or a scorer failed; restarting retries
 	 * them.
 	 */
 	readonly failed: number;
@@ -89,7 +89,7 @@ export async function generateData(options: GenerateOptions): Promise<GeneratedD
 const ignore = () => undefined;
 
 interface Searches {
-	/** Main search; null if only steps are labeled, so that no export needs it. */
+	/** Main search; null if only steps are labeled, in which case no export needs it. */
 	readonly search: OpenSearch | null;
 	/** Search that completes steps; null if no steps are labeled. */
 	readonly steps: OpenSearch | null;

@@ -24,7 +24,7 @@ export interface EpisodeProblemsOptions {
 }
 
 /**
- * Returns the rows for which episodes are played as problems, in order. Unlike questions, they need no prompt, and two
+ * Returns the rows that episodes are played on, as problems in order. Unlike questions, they need no prompt, and two
  * rows can have the same prompt. Every row has every column; missing values are null, as in a dataset. Fails with
  * `missing` or `invalid`, and with the same errors as `OpenEpisodes.rows` and `openProblemSet`.
  */
@@ -34,7 +34,7 @@ export async function episodeProblems(options: EpisodeProblemsOptions): Promise<
 	return problemsOf(await environmentRows(options, problems.limit));
 }
 
-/** Returns the rows of a dataset, run or generator as `episodeProblems` does. */
+/** Returns the rows of a dataset, run or generator, in the same form as `episodeProblems`. */
 export async function specifiedRows(
 	problems: ProblemsSpec,
 	folder: string,
@@ -51,7 +51,7 @@ export async function specifiedRows(
 	return problemsOf(rows);
 }
 
-/** @param column column with the prompt of rows without `prompt` */
+/** @param column prompt column for rows without `prompt` */
 function problemsOf(rows: readonly Columns[], column = 'prompt'): ComparedProblem[] {
 	const names = new Set<string>();
 	for (const row of rows) for (const name of Object.keys(row)) names.add(name);
@@ -75,7 +75,7 @@ async function environmentRows(
 	throw new Failure('invalid', `${environmentName(environment)} has no rows.`, 'Choose a dataset file.');
 }
 
-/** Maximum number of rows from a library's environment. Some environments generate any number. */
+/** Maximum number of rows from a library's environment. Some environments can generate any number of rows. */
 const maxOwnRows = 500;
 
 /** Returns the dataset specified by the comment in an environment file. Fails with `invalid` if there is none. */

@@ -17,9 +17,9 @@ import { ReplayedEpisode } from './replayedEpisode.ts';
 export interface EpisodesContext {
 	/** Environment variables for the host process. */
 	readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
-	/** Python interpreter. Default: that of the source, or the one in the variables. */
+	/** Python interpreter. Default: the source's, or the one set in the environment variables. */
 	readonly python?: string | undefined;
-	/** Memory limit of the host process, in MB. Default: that of {@link EnvironmentRunner}. */
+	/** Memory limit of the host process, in MB. Default: the default of {@link EnvironmentRunner}. */
 	readonly memoryMb?: number | undefined;
 	/** Seed for the host's random number generator at each reset. */
 	readonly seed: number;
@@ -33,7 +33,7 @@ export class OpenEpisodes extends Disposable {
 	readonly maxTurns: number;
 	readonly #runner: EnvironmentRunner;
 	readonly #seed: number;
-	/** For environments that can only run one episode at a time. */
+	/** Orders access to an environment that can run only one episode at a time; null for others. */
 	readonly #turns: Sequencer | null;
 
 	private constructor(

@@ -22,7 +22,7 @@ export interface ReplayOptions {
 	readonly seed: number;
 	readonly plain: (text: string) => string;
 	readonly ownsReward: boolean;
-	/** For environments that can only run one episode at a time; null for others. */
+	/** Orders access to an environment that can run only one episode at a time; null for others. */
 	readonly one: Sequencer | null;
 }
 
@@ -107,7 +107,7 @@ export class ReplayedEpisode {
 		return this.#session;
 	}
 
-	/** Runs a task, and releases the instance afterwards if others cannot run at the same time. */
+	/** Runs a task, and releases the instance afterward if no others can run at the same time. */
 	async #exclusively<T>(task: () => Promise<T>): Promise<T> {
 		const { one } = this.#options;
 		if (one === null) return await task();

@@ -79,7 +79,7 @@ export class SearchEpisodes extends Disposable {
 		return openEnvironmentScorer(this.#episodes, (text) => this.#plain(text));
 	}
 
-	/** Tags in the text of an episode. An answer tag in a result does not end an episode. */
+	/** Tags in an episode's text. An answer tag in a tool result does not end the episode. */
 	get tags(): TraceTags {
 		return { think: this.#policy.tags?.think ?? null, answer: null };
 	}

@@ -9,7 +9,7 @@ import type { OpenPolicy } from '../../policies/openedPolicy.ts';
 import type { EvaluationSpec } from '../../protocol/evaluationFolder.ts';
 import { tokenLimit } from '../openSearch.ts';
 
-/** A completion whose thinking was perturbed and closed, and which the policy finished from there. */
+/** A completion whose thinking was perturbed and closed, after which the policy finished it. */
 export interface AnsweredAgain {
 	readonly completion: string;
 	readonly answer: string | null;
@@ -18,11 +18,11 @@ export interface AnsweredAgain {
 	readonly truncated: boolean;
 }
 
-/** Lets a policy answer a prompt again; a failure applies to this completion only. */
+/** Has a policy answer a prompt again. A failure affects only this completion. */
 export type AnswerAgain = (
 	prompt: string,
 	completion: string,
-	/** Selects the random streams of the perturbation and of the answer. */
+	/** Selects the random streams for the perturbation and the answer. */
 	stream: readonly (string | number)[],
 	signal?: AbortSignal,
 ) => Promise<AnsweredAgain | null | Failure>;
@@ -41,7 +41,7 @@ export function perturbedThinking(
 }
 
 /**
- * Returns a function that perturbs the thinking of a completion and lets the policy answer from there, or returns null
+ * Returns a function that perturbs the thinking of a completion and has the policy answer from there, or returns null
  * if there is nothing to perturb. Thinking that was truncated is closed as well, so its answer may be better than
  * before. Throws `unsupported` if the policy cannot continue from a prefix or has no tags around its thinking.
  */
@@ -52,10 +52,10 @@ export function answersAgain(
 ): AnswerAgain | null {
 	if (perturb === undefined) return null;
 	if (!policy.capabilities.prefix || tags.think === null) {
-		const lacks = tags.think === null ? 'has no tags around its thinking' : 'cannot continue from a given text';
+		const lacks = tags.think === null ? 'has no tags around its thinking' : 'cannot continue from a prefix';
 		throw new Failure(
 			'unsupported',
-			`${policy.name} ${lacks}, so it cannot answer again after its thinking was perturbed.`,
+			`${policy.name} ${lacks}, so it cannot answer again after its thinking is perturbed.`,
 			'Remove "perturb".',
 		);
 	}

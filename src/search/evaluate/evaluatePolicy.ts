@@ -59,7 +59,7 @@ export interface Evaluation {
 	/** Number of finished questions, and the total. */
 	readonly done: number;
 	readonly total: number;
-	/** Why questions failed, most frequent reason first; the next start retries them. */
+	/** Why questions failed, most frequent reason first; restarting retries them. */
 	readonly failures: readonly FailureGroup[];
 	readonly report: EvaluationReport;
 	readonly questions: readonly EvaluatedQuestion[];
@@ -96,7 +96,7 @@ export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluati
 		throw new Failure('invalid', 'Episodes are judged by the reward of their environment.', 'Remove the judge.');
 	}
 	if (spec.perturb !== undefined && (played || spec.judge !== undefined)) {
-		const what = played ? 'Episodes' : 'Completions that a scorer judges';
+		const what = played ? 'Episodes' : 'Questions whose answers a scorer judges';
 		throw new Failure('invalid', `${what} cannot be answered again with perturbed thinking.`, 'Remove "perturb".');
 	}
 	const values = played ? ({ use: 'environment' } as const) : (spec.judge ?? null);
@@ -330,7 +330,7 @@ class Sampling {
 		}
 	}
 
-	/** Returns the failure if a completion could not be answered again, because the question needs all of them. */
+	/** Returns the failure if the policy could not answer again from a completion: the question needs all samples. */
 	async #judged(
 		number: number,
 		problem: SearchProblem,
@@ -362,7 +362,7 @@ class Sampling {
 			answer: node.answer,
 			tokens: node.tokens ?? 0,
 			truncated: node.finish === null ? null : node.finish === 'length',
-			// The probability is that of the completion before its thinking was perturbed.
+			// The log-probability belongs to the completion before its thinking was perturbed.
 			...(node.logprob === null || again !== null ? {} : { logprob: node.logprob }),
 			...(node.score === null ? {} : { score: node.score }),
 			...again,

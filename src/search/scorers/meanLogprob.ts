@@ -6,7 +6,7 @@ import type { OpenScorer } from './scorerContext.ts';
 /**
  * exp of the mean log-probability of a completion's tokens: the geometric mean of their probabilities, 0..1 (1 /
  * perplexity). It ranks completions in the same order as the mean log-probability, and can be summed when answers are
- * weighted. If a policy did not return log-probabilities during generation, they are requested afterwards. There is no
+ * weighted. If a policy did not return log-probabilities during generation, they are requested afterward. There is no
  * value if the policy does not support that.
  */
 export function openMeanLogprob(policy: OpenPolicy): OpenScorer {

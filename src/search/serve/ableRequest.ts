@@ -36,7 +36,8 @@ export function ableRequest(
 	if (!echo) return request;
 	if (stream) throw unsupported('echo', 'echo cannot be streamed. Omit "stream".');
 	if (alternatives === null && request.maxTokens !== 0) return request;
-	if (read === null) throw lacks('echo', 'report log-probabilities for given text, which echo with logprobs needs');
+	if (read === null)
+		throw lacks('echo', 'report log-probabilities for existing text, which echo with logprobs requires');
 	if (n > 1) throw unsupported('n', 'With echo and logprobs, n must be 1.');
 	return request;
 }

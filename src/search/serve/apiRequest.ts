@@ -74,7 +74,7 @@ const completionSchema = v.object({
 	max_tokens: nullish(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(maxCompletionTokens))),
 	prompt: v.union(
 		[v.string(), tokenIds, v.pipe(v.array(v.union([v.string(), tokenIds])), v.minLength(1), v.maxLength(maxPrompts))],
-		'must be a string, a list of token ids, or a list of these',
+		'must be a string, a list of token ids, or a list of either',
 	),
 	echo: nullish(v.boolean()),
 	suffix: nullish(v.string()),

@@ -1,6 +1,6 @@
 import { claimTerms } from '../../core/transcript/claimTerms.ts';
 
-/** Search terms of a text query: stemmed content words, numbers and names as is, and quoted phrases. */
+/** Search terms of a text query: stemmed content words, verbatim numbers and names, and quoted phrases. */
 export interface TextQuery {
 	/** Distinct terms in lowercase. */
 	readonly terms: readonly string[];
@@ -9,7 +9,7 @@ export interface TextQuery {
 const maxTerms = 24;
 const longestQuery = 2000;
 
-/** Parses a query; no character in it is treated as a pattern. */
+/** Parses a query, all of which is matched literally. */
 export function textQuery(query: string): TextQuery {
 	const words = query.slice(0, longestQuery);
 	const phrases = [...words.matchAll(/"([^"]{2,200})"/g)].map(([, phrase = '']) => phrase.trim().toLowerCase());

@@ -59,7 +59,7 @@ function addressOf(text: string): URL {
 	try {
 		url = new URL(text);
 	} catch {
-		// Told below.
+		// Reported below.
 	}
 	if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
 		throw new Failure(

@@ -122,7 +122,7 @@ def test_requests_of_several_threads_and_processes_do_not_wait_for_each_other() 
             stream.write(encode({"id": [1], "result": {}}) + encode({"id": message["id"], "result": message["params"]}))
         assert own.result(10) == {"rows": 1}
         assert [one.result(10) for one in played] == [{"instance": 7, "process": rank} for rank in (1, 2)]
-        with fails("unsupported", "Processes do not send finished to the driver."):
+        with fails("unsupported", "Processes cannot send finished to the driver."):
             others[0].call("finished", {})
         stranger = forwarded_link((host, port, "0" * 64), 1)
         with fails("unavailable", "connection to the driver was lost"):

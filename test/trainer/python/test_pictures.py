@@ -83,9 +83,9 @@ def test_paths_stay_in_the_folder_of_the_dataset(tmp_path: Path) -> None:
 
     assert of("inner/a.png").size == of({"path": "inner/a.png", "bytes": None}).size == (6, 4)
     for path in ("../outside.png", str(tmp_path / "outside.png"), "inner/../../outside.png", "a\0.png", "C:\\a.png"):
-        with fails("invalid", "not below the dataset's folder"):
+        with fails("invalid", "not inside the dataset's folder"):
             of(path)
-    with fails("invalid", "leads out of the dataset's folder"):
+    with fails("invalid", "links to a file outside the dataset's folder"):
         of("link.png")
     with fails("missing", "does not exist"):
         of("b.png")
@@ -290,7 +290,7 @@ def test_records_each_picture_once(model: str, tmp_path: Path) -> None:
 
 def test_rejects_models_that_do_not_read_pictures(model: str, tmp_path: Path) -> None:
     given = recipe(make_model(tmp_path / "text"), [], dataset={"path": "/data/rows.jsonl", "image": "picture"})
-    with fails("mismatch", "does not read images"):
+    with fails("mismatch", "does not support image input"):
         load_policy(given, None, torch.device("cpu"))
     bare = shutil.copytree(model, tmp_path / "bare", ignore=shutil.ignore_patterns("*processor*"))
     with fails("missing", "has no processor"):

@@ -600,7 +600,7 @@ class TestOptions:
             ("assistant_only_loss", "yes", "must be true or false, not 'yes'"),
             ("neftune_noise_alpha", True, "must be a number or null, not true"),
             ("dataloader_num_workers", 1.5, "must be an integer, not 1.5"),
-            ("dataset_text_field", 3, "must be a text, not 3"),
+            ("dataset_text_field", 3, "must be a string, not 3"),
         ):
             with fails("invalid", f'"{name}"', words):
                 trainer_options(SFTConfig, {name: value}, {}, self.WHERE)
@@ -631,7 +631,7 @@ class TestOptions:
         assert fits(None, int | None)
         assert not fits(True, int)
         assert fits(3, float)
-        assert words_of(list[str] | None) == "a list, each a text or null"
+        assert words_of(list[str] | None) == "a list (each item a string) or null"
 
 
 class TestRefusals:

@@ -86,7 +86,7 @@ describe('reasoning-lab evaluate', () => {
 		assert.match(better.stdout, /against {3}0\.167, now 0\.750: \+0\.583 \(.*\) on 12 questions.*\n +7 gained, 0 lost/);
 		assert.match(
 			better.stdout,
-			/training {2}1 of 2 rows of train\.jsonl overlaps .* first on line 2: "q3 is what number"/,
+			/training {2}1 of 2 rows in train\.jsonl overlaps .* first on line 2: "q3 is what number"/,
 		);
 		const kept = JSON.parse(readFileSync(join(place.folder, 'good/contamination.json'), 'utf8'));
 		assert.deepEqual([kept.questions, kept.files[0].overlapping], [12, 1]);

@@ -249,7 +249,7 @@ describe('what is wrong with an environment in TypeScript is found, at its line'
 			'reset draws its task at random',
 			(text) => text.replace('this.number = number;', 'this.number = Math.floor(1e6 * Math.random());'),
 			['gold-fails error 28', 'endless warning 2', 'not-deterministic warning 8'],
-			/The same row gives different episodes.*"seed" column/,
+			/The same row produces different episodes.*"seed" column/,
 		],
 		[
 			'instances share state through the module',

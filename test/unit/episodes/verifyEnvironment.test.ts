@@ -126,7 +126,7 @@ describe('what is wrong with an environment is found, at its line', () => {
 				'import random; self.number = random.randint(1, 1000)\n        self.tries',
 			),
 			['gold-fails error 30', 'endless warning 2', 'not-deterministic warning 8'],
-			/The same row gives different episodes/,
+			/The same row produces different episodes/,
 		],
 		[
 			'instances share state through the class',
@@ -189,7 +189,7 @@ describe('what is wrong with an environment is found, at its line', () => {
 		assert.deepEqual([found?.kind, found?.level, found?.line, found?.row], ['turn-rewards', 'warning', 30, 0]);
 		assert.match(
 			found?.message ?? '',
-			/^The turns of the solution for row 1 earn 1\.25, more than its reward of 1\.00\.$/,
+			/^The turns in the solution for row 1 earn 1\.25, more than its reward of 1\.00\.$/,
 		);
 		assert.match(found?.action ?? '', /get_reward must return .* which includes turn_rewards/);
 		assert.deepEqual((await verify(appended.replace('0.75', '0.5'), guessData)).findings, []);
@@ -221,7 +221,7 @@ describe('what is wrong with an environment is found, at its line', () => {
 		const found = await verify(text, guessData, { limits: { turnMs: 1200 } });
 		assert.deepEqual(short(found), ['blocks error 26']);
 		assert.match(found.findings[0]?.message ?? '', /^guess blocks: it exceeded its time limit of 1\.2 s/);
-		assert.match(found.remarks.join(' '), /episodes were skipped, because 4 ended their process/);
+		assert.match(found.remarks.join(' '), /episodes were skipped because 4 terminated their process/);
 	});
 
 	it('a class without tools, reward or end', async () => {

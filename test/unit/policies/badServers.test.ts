@@ -89,7 +89,7 @@ test('transient errors are retried, and a Retry-After header applies to all requ
 		json(response, 500, { error: 'out of order' });
 		return true;
 	});
-	failed(await ask(broken.policy), 'unavailable', /answered 500: out of order/);
+	failed(await ask(broken.policy), 'unavailable', /returned 500: out of order/);
 	assert.equal(broken.server.requests.length, 2);
 
 	let resets = 0;

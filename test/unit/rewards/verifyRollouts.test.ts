@@ -56,7 +56,7 @@ describe('the recorded rollouts of a run', () => {
 		assert.equal(torn.rows.filter((row) => row.batch === 0).length, 2);
 		assert.deepEqual(torn.steps, [1, 2]);
 		assert.deepEqual(torn.rows.at(-1)?.place, { file: rolloutPath(run, 2), line: 5 });
-		assert.match(torn.remarks.join(), /Step 2: skipped 3 lines that are too long or are not rollouts/);
+		assert.match(torn.remarks.join(), /Step 2: skipped 3 lines \(too long, or not a rollout\)/);
 		// A link and an empty file are ignored.
 		await symlink('/dev/zero', rolloutPath(run, 9));
 		await assert.rejects(read(run, 10, { steps: [9] }), Failure);

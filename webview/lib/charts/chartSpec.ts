@@ -27,7 +27,7 @@ export interface ChartLine {
 
 /** Shaded area around a line. */
 export type ChartBand =
-	/** Area between `of` minus `by` and `of` plus `by`. */
+	/** Area from `of` minus `by` to `of` plus `by`. */
 	| {
 			readonly kind: 'spread';
 			readonly of: string;
@@ -36,7 +36,7 @@ export type ChartBand =
 			readonly color: number;
 			readonly initiallyHidden?: boolean;
 	  }
-	/** From one column to another. */
+	/** Area between two columns. */
 	| {
 			readonly kind: 'between';
 			readonly low: string;

@@ -19,7 +19,7 @@ export interface DataSeries {
 	readonly names?: readonly string[];
 }
 
-/** Chart of pairs of numbers. A point without x or y is not drawn and leaves a gap in its line. */
+/** Chart of number pairs. A point without x or y is not drawn and leaves a gap in its line. */
 export interface DataChart {
 	readonly kind: DataChartKind;
 	readonly xLabel: string;

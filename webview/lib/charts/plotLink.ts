@@ -176,7 +176,7 @@ export class PlotLink extends Disposable {
 		this.setRange({ min: center - (center - min) * factor, max: center + (max - center) * factor });
 	}
 
-	/** Pans the visible range by a distance on the axis, limited to the available rows. @returns whether it moved */
+	/** Pans the visible range by a distance on the axis, clamped to the available rows. @returns whether it moved */
 	pan(distance: number): boolean {
 		const { x } = this;
 		const range = this.#range;

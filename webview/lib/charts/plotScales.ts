@@ -48,7 +48,7 @@ export const stepSteps = Array.from({ length: 9 }, (_, i) => [1, 2, 5].map((x) =
 
 /**
  * Returns the range of a linear y axis for values between `low` and `high`, with some padding on both sides. Starts at
- * 0 if the values are close to it, and keeps fractions within 0 and 1.
+ * 0 if the values are close to it, and clamps fractions to about [0, 1].
  */
 export function yRange(
 	low: number | null,

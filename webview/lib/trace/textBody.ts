@@ -73,7 +73,7 @@ export class TextBody implements IDisposable {
 		else this.element.replaceChildren(...this.#options.trace.blocks.map((block) => this.#block(block)));
 	}
 
-	/** Scrolls to the first occurrence at or after an offset, either of the search text or of another kind of mark. */
+	/** Scrolls to the first search match, or to the first mark of another kind, at or after an offset. */
 	reveal(offset: number, kind = 'found'): void {
 		const at = this.#options.trace.blocks.findIndex((block) => block.end > offset);
 		if (at === -1) return;

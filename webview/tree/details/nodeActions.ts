@@ -70,7 +70,8 @@ export class NodeActions {
 		const why = this.#reason(side);
 		const isRoot = node.parents.length === 0;
 		const isTurn = side.source.episodes && !isRoot;
-		const shown = why ?? (isTurn ? 'Turns of an episode cannot be edited, because their calls have been made.' : null);
+		const shown =
+			why ?? (isTurn ? 'Turns of an episode cannot be edited, because their calls have already been made.' : null);
 		setText(this.#why, shown ?? '');
 		this.#why.hidden = shown === null;
 		this.#branch.setDisabled(why !== null || node.final);

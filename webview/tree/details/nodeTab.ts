@@ -73,7 +73,7 @@ export class NodeTab implements DetailTab {
 			this.#text(side, node),
 			section('Statistics', this.#statistics(side, node)),
 			...eventsOfNode(events, 'tool', node.id, moment).map((tool) => this.#tool(tool)),
-			// The event is repeated with the points that a revision has addressed.
+			// The event recurs with the points that a revision has addressed, so show only the last one.
 			...eventsOfNode(events, 'critique', node.id, moment)
 				.slice(-1)
 				.map((critique) => this.#critique(critique)),

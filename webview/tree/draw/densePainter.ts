@@ -120,7 +120,7 @@ export class DensePainter {
 		const side = Math.max(1, Math.round(Math.min(4, 1.2 + 2.6 * camera.k) * ratio));
 		const long = Math.max(side, Math.round(5 * ratio));
 		const [wide, high] = [layout.slow === 'x' ? long : side, layout.slow === 'y' ? long : side];
-		// Draw important nodes last, on top of the others, unless they are everywhere.
+		// Draw important nodes last, on top of the others, unless there are too many of them.
 		let strong = 0;
 		for (const bit of [mark.best, mark.right, mark.hit]) if (isRare(marks, bit)) strong |= bit;
 		for (const isLast of [false, true]) {

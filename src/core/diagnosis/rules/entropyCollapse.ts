@@ -67,8 +67,8 @@ class EntropyWatch implements Watch {
 		const now = this.#recent.mean();
 		if (now > limit('entropyFloor')) return [];
 		const fell = now <= limit('entropyShare') * before;
-		// If entropy did not drop, also require that most unsolved groups lack reward variance. At a low sampling
-		// temperature, this is true of any policy.
+		// If entropy did not drop, also require that many unsolved groups lack reward variance. Exclude low sampling
+		// temperatures, at which this is normal for any policy.
 		const temperature = stageSetting(this.#run, row.stage, 'temperature');
 		const began =
 			before <= limit('entropyFloor') &&

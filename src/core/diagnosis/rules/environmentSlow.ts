@@ -19,7 +19,7 @@ class EnvironmentSlowWatch implements Watch {
 		const seconds = waited ?? row.get('environment/seconds');
 		if (generate === null || seconds === null) return undefined;
 		this.#environment.push(seconds);
-		// Without its own phase, environment time is part of sampling.
+		// If environment time is not a separate phase, it is part of the sampling time.
 		this.#sampling.push(waited === null ? Math.max(0, generate - seconds) : generate);
 		if (!this.#environment.full) return [];
 		const [environment, sampling] = [this.#environment.median(), this.#sampling.median()];
@@ -45,7 +45,7 @@ export const environmentSlow: Rule = {
 	name: 'environment-slow',
 	title: 'Slow environment',
 	fires:
-		'median `time/environment` (or, without it, `environment/seconds`, which are then subtracted from sampling) over the last `toolBatches` batches is >= `environmentShare` x median `time/generate`.',
+		'median `time/environment` (or, if it is not recorded, `environment/seconds`, which is then subtracted from sampling) over the last `toolBatches` batches is >= `environmentShare` x median `time/generate`.',
 	silent: 'In runs without an environment.',
 	metrics: ['environment/seconds', 'time/environment', 'time/generate'],
 	thresholds: ['environmentShare', 'toolBatches'],

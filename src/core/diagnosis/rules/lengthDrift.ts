@@ -6,7 +6,7 @@ import type { StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
 import { digits } from '../words.ts';
 
-/** Fraction of the reward spread above which a change in the mean is not considered noise. */
+/** Minimum change in mean reward that is not considered noise, as a fraction of the reward spread. */
 const noticeable = 0.25;
 
 class LengthWatch implements Watch {

@@ -7,7 +7,7 @@ import type { StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
 import { digits, percent } from '../words.ts';
 
-/** Amount by which the newer half can be lower than the older half without counting as falling. */
+/** Maximum decrease from the older half to the newer half that does not count as falling. */
 const falling = 0.05;
 
 class OverlongWatch implements Watch {

@@ -15,7 +15,7 @@ export interface ExportedEnvironment {
 	readonly columns: readonly string[] | null;
 }
 
-/** Text files by their path in the target folder, with `/` as the separator. */
+/** Text files by path in the target folder, with `/` as the separator. */
 export type ExportedFiles = ReadonlyMap<string, string>;
 
 /** A feature that does not carry over to the target. */
@@ -39,7 +39,7 @@ export function pythonText(text: string): string {
 	return JSON.stringify(text);
 }
 
-/** Returns the name of the exported package for a file: "tasks/number-guess.env.py" becomes "number_guess_env". */
+/** Returns the exported package name for a file: "tasks/number-guess.env.py" becomes "number_guess_env". */
 export function packageOf(file: string): string {
 	const name = (withoutEnvironmentEnding(file).split(/[\\/]/).at(-1) ?? '').replace(/\W+/g, '_').toLowerCase();
 	return `${/^[a-z]/.test(name) ? '' : 'e_'}${name}_env`;

@@ -1,7 +1,7 @@
 import type { EnvironmentFinding } from '../../../protocol/environmentVerification.ts';
 import { type FindingRule, lineOf, wordsOf } from './verificationEvidence.ts';
 
-/** Checks the declarations of the class: tools with docstrings and types, a synchronous reset, a reward. */
+/** Checks the class declarations: tools with docstrings and types, a synchronous reset, a reward. */
 export const contractFindings: FindingRule = (evidence) => {
 	const { environment } = evidence;
 	const words = wordsOf(evidence);

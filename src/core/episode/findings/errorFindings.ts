@@ -44,7 +44,7 @@ function findingOf(group: readonly Episode[], evidence: VerificationEvidence): E
 	};
 }
 
-/** Reports tool calls of a solution that the environment rejected. */
+/** Reports tool calls in a solution that the environment rejected. */
 function failedSolutions(evidence: VerificationEvidence): EnvironmentFinding[] {
 	for (const { policy, row, turns } of evidence.episodes) {
 		if (policy !== 'gold') continue;

@@ -13,7 +13,7 @@ export const repeatFindings: FindingRule = (evidence) => {
 		findings.push({
 			kind: 'not-deterministic',
 			level: hidden ? 'warning' : 'error',
-			message: `The same row gives different episodes: ${unstable.difference.text} (${rows(found('new').map(({ row }) => row))}). The completions in a group must attempt the same task.`,
+			message: `The same row produces different episodes: ${unstable.difference.text} (${rows(found('new').map(({ row }) => row))}). The completions in a group must attempt the same task.`,
 			action: wordsOf(evidence).seed,
 			line,
 			row: unstable.row,

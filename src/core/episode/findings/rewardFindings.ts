@@ -107,7 +107,7 @@ const descriptions: Readonly<Record<string, string>> = {
 	wrong: 'A policy that makes only invalid calls',
 };
 
-/** The reward of an episode includes those of its turns. If a solution's turns earn more, they were probably left out. */
+/** An episode's reward includes its turn rewards. If a solution's turns earn more, they were probably left out. */
 function apartFromTotal(evidence: VerificationEvidence): EnvironmentFinding[] {
 	for (const { policy, row, turns, reward } of evidence.episodes) {
 		const earned = policy === 'gold' && reward !== null ? turnRewardSum(turns) : null;
@@ -117,8 +117,8 @@ function apartFromTotal(evidence: VerificationEvidence): EnvironmentFinding[] {
 			{
 				kind: 'turn-rewards',
 				level: 'warning',
-				message: `The turns of the solution for row ${row + 1} earn ${formatValue(earned)}, more than its reward of ${formatValue(reward as number)}.`,
-				action: `${getReward} must return the reward of the whole episode, which includes ${turnRewards}.`,
+				message: `The turns in the solution for row ${row + 1} earn ${formatValue(earned)}, more than its reward of ${formatValue(reward as number)}.`,
+				action: `${getReward} must return the reward for the whole episode, which includes ${turnRewards}.`,
 				line: lineOf(evidence, 'get_reward'),
 				row,
 			},

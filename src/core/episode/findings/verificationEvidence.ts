@@ -14,7 +14,7 @@ export interface RepeatedEpisode {
 	readonly difference: EpisodeDifference;
 }
 
-/** Results of labeled episodes, and invalid lines of their file. */
+/** Results of labeled episodes, and invalid lines in their file. */
 export interface LabeledEvidence {
 	/** Absolute path. */
 	readonly file: string;
@@ -31,7 +31,7 @@ export interface VerificationEvidence {
 	/** Reward of the row's solution, by row. */
 	readonly gold: ReadonlyMap<number, number>;
 	readonly repeated: readonly RepeatedEpisode[];
-	/** Turn limit for an episode of the random policy. */
+	/** Turn limit for random-policy episodes. */
 	readonly turnLimit: number;
 	readonly labeled: LabeledEvidence | null;
 	/** Rows whose `calls` column is invalid. */

@@ -24,7 +24,7 @@ export interface AdvantageKeys {
 	readonly credit_assignment?: CreditAssignment | undefined;
 }
 
-/** Returns the settings of a stage, with the defaults for keys that it does not have. */
+/** Returns the settings of a stage, with defaults for missing keys. */
 export const advantageSettings = (stage: AdvantageKeys): AdvantageSettings => ({
 	estimator: stage.advantage_estimator ?? 'grpo',
 	aggregation: stage.multi_objective_aggregation ?? 'sum_then_normalize',

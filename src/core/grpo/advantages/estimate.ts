@@ -43,7 +43,7 @@ export function estimateAdvantages(
 const valuesOf = ({ values, reward }: RewardedRow): Float64Array =>
 	Float64Array.from(values, (value) => (reward === null ? Number.NaN : (value ?? Number.NaN)));
 
-/** Applies a function to the known rewards of each group that has at least two different ones; 0 for all others. */
+/** Applies a function to the known rewards of each group with at least two distinct rewards; 0 for all others. */
 function withinGroups(
 	rewards: readonly (number | null)[],
 	groupSize: number,

@@ -3,7 +3,7 @@ import type { ScaleRewards } from '../../../protocol/recipe/groupStages.ts';
 export type { ScaleRewards };
 
 export interface Advantages {
-	/** One advantage per row, in the order of the rewards. 0 for rows without a reward. */
+	/** One advantage per row, in reward order. 0 for rows without a reward. */
 	readonly values: Float64Array;
 	/** One flag per group: true if the group has fewer than two rewards or all are equal, so all its advantages are 0. */
 	readonly dead: readonly boolean[];
@@ -43,10 +43,10 @@ export function sampleStd(values: ArrayLike<number>): number {
 
 /**
  * Computes group-relative advantages: A_i = (r_i - mean of the group) / (std + 1e-4), as in DeepSeekMath (Shao et al.
- * 2024) section 4.1.2, with TRL's sample standard deviation. `scale` selects the standard deviation of the group, of
- *   the entire batch, or none (Dr. GRPO, Liu et al. 2025). A null reward is excluded from the mean and standard
- *   deviation and gets advantage 0. A dead group (max reward = min reward) gets exactly 0, where floating-point
- *   arithmetic would leave about 1e-13 / 1e-4.
+ * 2024) section 4.1.2, with TRL's sample standard deviation. `scale` selects the standard deviation of the group, that
+ * of the entire batch, or none (Dr. GRPO, Liu et al. 2025). A null reward is excluded from the mean and standard
+ * deviation and gets advantage 0. A dead group (max reward = min reward) gets exactly 0, where floating-point
+ * arithmetic would leave about 1e-13 / 1e-4.
  * @param rewards one per row; the rows of each group are contiguous
  */
 export function computeAdvantages(

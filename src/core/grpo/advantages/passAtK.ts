@@ -9,7 +9,7 @@ const epsilon = 1e-6;
  * With rewards sorted in ascending order and numbered from 0, reward m is the best in C(m, k - 1) of the C(n, k) sets,
  * and in C(m - 1, k - 2) of the C(n - 1, k - 1) sets that contain a given lower reward.
  * @param rewards rewards of one group, without nulls
- * @param k completions per set; limited to the size of the group
+ * @param k completions per set; capped at the group size
  */
 export function passAtKAdvantages(rewards: Float64Array, k: number): Float64Array {
 	const n = rewards.length;
@@ -23,7 +23,7 @@ export function passAtKAdvantages(rewards: Float64Array, k: number): Float64Arra
 	const variance = sorted.reduce((sum, reward, m) => sum + (reward - center) ** 2 * (shares[m] as number), 0);
 	const values = new Float64Array(n);
 	const sets = choose(n - 1, size - 1);
-	// Sum over higher completions of their reward times the number of sets in which they are the best.
+	// Sum, over completions with higher rewards, of the reward times the number of sets in which it is the best.
 	let above = 0;
 	for (let m = n - 1; m >= 0; m--) {
 		const own = (sorted[m] as number) * choose(m, size - 1);

@@ -9,12 +9,12 @@ export interface RewardedTurns {
 	readonly turns: readonly (number | null)[];
 }
 
-/** Returns that differ by less are equal up to rounding. */
+/** Smaller differences between returns are attributed to rounding. */
 const rounding = 1e-9;
 
 /**
- * Returns what an episode earns from each turn on: its reward without the rewards of earlier turns. Reward that belongs
- * to no turn, such as one at the end, is part of the return of every turn.
+ * Returns what an episode earns from each turn onward: its reward minus the rewards of earlier turns. Reward that
+ * belongs to no turn, such as one given at the end, is part of every turn's return.
  */
 export function returnsOfTurns(reward: number, turns: readonly (number | null)[]): Float64Array {
 	let left = reward;
@@ -26,14 +26,14 @@ export function returnsOfTurns(reward: number, turns: readonly (number | null)[]
 }
 
 /**
- * Advantages per turn: A_ik = (G_ik - mean_k) / (std + 1e-4), where G_ik is the return of episode i from its turn k on.
- * Undiscounted returns as in GTPO (Ding et al. 2025, arXiv:2511.14846), each compared with those of the same turn in the
- * group, as MT-GRPO compares rewards of a turn (Zeng et al. 2025, arXiv:2505.11821). Episodes of a group can differ in
- * length: `mean_k` is over the `n_k` with a turn k, and all turns share the pooled standard deviation, the root of the sum
- * over k and i of (G_ik - mean_k)^2, divided by the sum over k of (n_k - 1). If all episodes have the same number of turns
- * and no turn has a reward, the results are those of GRPO.
+ * Advantages per turn: A_ik = (G_ik - mean_k) / (std + 1e-4), where G_ik is the return of episode i from turn k onward.
+ * Returns are undiscounted, as in GTPO (Ding et al. 2025, arXiv:2511.14846), and each is compared with the group's
+ * returns for the same turn, as MT-GRPO does with turn rewards (Zeng et al. 2025, arXiv:2505.11821). Episodes in a
+ * group can differ in length: `mean_k` is the mean over the `n_k` episodes with a turn k, and all turns share a pooled
+ * standard deviation: the square root of the sum over k and i of (G_ik - mean_k)^2 divided by the sum over k of
+ * (n_k - 1). If all episodes have the same number of turns and no turn has a reward, the results match GRPO.
  *
- * A turn that only one episode of the group has gets 0, and so do episodes without a reward.
+ * A turn reached by only one episode in the group gets 0, as do episodes without a reward.
  * @param rows the rows of each group are contiguous
  * @param scale whether the deviation is pooled over the group or the batch; with `none`, the divisor is 1
  * @returns for each episode, one advantage per turn

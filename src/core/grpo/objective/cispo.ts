@@ -1,9 +1,9 @@
 import type { Objective, TokenTerm } from './objective.ts';
 
 /**
- * CISPO: REINFORCE with a truncated, detached importance weight, -min(ratio, epsilonHigh) A logprob. No token loses its
- * gradient. MiniMax-M1 (2025, arXiv:2506.13585), equations 4 and 5. `epsilonHigh` is the maximum weight itself, not its
- * distance from 1, as in TRL.
+ * CISPO: REINFORCE with a truncated, detached importance weight, -min(ratio, epsilonHigh) A logprob. Every token keeps
+ * its gradient. MiniMax-M1 (2025, arXiv:2506.13585), equations 4 and 5. `epsilonHigh` is the maximum weight itself, not
+ * its distance from 1, as in TRL.
  */
 export function cispoTerm(
 	logRatio: number,

@@ -14,7 +14,7 @@ export const isDppo = ({ lossType }: Pick<Objective, 'lossType'>): boolean =>
 /**
  * DPPO: REINFORCE with a detached importance weight of at most 20, -ratio A logprob, excluding tokens whose probability
  * has already moved far in the direction of their advantage. Distance is measured by the divergence between the old and
- * the new distribution over the token and all others, rather than by the probability ratio as in PPO: total variation,
+ * new distributions over the token and "any other token", not by the probability ratio as in PPO: total variation,
  * |new - old| (`dppo_tv`), or KL, old log(old / new) + (1 - old) log((1 - old) / (1 - new)) (`dppo_kl`). `epsilonHigh`
  * limits it for positive advantages, `epsilonLow` for others. Qi et al. 2026 (arXiv:2602.04879); verl's `dppo_tv` and
  * `dppo_kl`.

@@ -5,7 +5,7 @@ import type { ObjectiveRow, RatioLevel } from './objective.ts';
  * - `token`: the ratio of the token itself
  * - `sequence`: mean over the completion, so the ratio is the geometric mean of the token ratios. GSPO (Zheng et al.
  *   2025, arXiv:2507.18071), equation 7
- * - `sequence_token`: the same value, but each token only has the gradient of its own log-probability. GSPO-token,
+ * - `sequence_token`: the same value, but each token's gradient comes only from its own log-probability. GSPO-token,
  *   equation 14
  */
 export function logRatios({ logprobs, oldLogprobs }: ObjectiveRow, level: RatioLevel): Float64Array {

@@ -13,7 +13,7 @@ import { vespoWeight } from './vespo.ts';
 /**
  * Returns the loss of each token in a row and the gradient of their sum, before weighting (`lossWeights.ts`). All tokens
  * in a row share one weight. This is the plain reference implementation of the engine's graph
- * (`src/engines/embedded/model/policyLoss.ts`); its values are those of TRL 1.13's `_compute_loss`.
+ * (`src/engines/embedded/model/policyLoss.ts`); its values match TRL 1.13's `_compute_loss`.
  */
 export function rowLoss(row: ObjectiveRow, objective: Objective): RowLoss {
 	const { losses, gradients } = surrogate(row, objective);
@@ -63,7 +63,7 @@ function surrogate(row: ObjectiveRow, objective: Objective): RowLoss {
 	};
 }
 
-/** Adds the penalty for diverging from the old policy to each token. */
+/** Adds to each token's loss the penalty for diverging from the old policy. */
 function addPenalties(
 	row: ObjectiveRow,
 	penalties: ArrayLike<number>,
@@ -77,7 +77,7 @@ function addPenalties(
 	}
 }
 
-/** Adds beta * k3 to each token, times the ratio if the KL term is unbiased. */
+/** Adds beta * k3 to each token's loss, times the ratio if the KL term is unbiased. */
 function addKl(row: ObjectiveRow, objective: Objective, losses: Float64Array, gradients: Float64Array): void {
 	const { logprobs, refLogprobs } = row;
 	const { beta, unbiasedKl, level } = objective;

@@ -5,8 +5,8 @@ import type { CorrectionMode } from '../../../protocol/recipe/samplerKeys.ts';
  * of each token is multiplied by the ratio old policy / sampler, or by that of its completion (the product over its
  * tokens).
  *
- * - `*_truncate`: the ratio is clipped to its bounds. Truncated importance sampling, TIS (Yao et al. 2025, "Your efficient
- *   RL framework secretly brings you off-policy RL training").
+ * - `*_truncate`: the ratio is clipped to its bounds. Truncated importance sampling, TIS (Yao et al. 2025, "Your
+ *   efficient RL framework secretly brings you off-policy RL training").
  * - `*_mask`: tokens or completions whose ratio is out of bounds are excluded. With both bounds, `token_mask` is IcePop
  *   (Ring-1T, 2025, arXiv:2510.18855, section 3), and `sequence_mask` is masked importance sampling.
  *

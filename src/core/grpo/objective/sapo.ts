@@ -2,7 +2,7 @@ import type { SapoTemperatures, TokenTerm } from './objective.ts';
 
 /**
  * SAPO: a sigmoid of the ratio in place of clipping, -4 / t * sigmoid(t (ratio - 1)) A, where t depends on the sign of
- * the advantage. At ratio 1 the gradient is that of the unclipped surrogate. Gao et al. 2025 (arXiv:2511.20347),
+ * the advantage. At ratio 1, the gradient equals that of the unclipped surrogate. Gao et al. 2025 (arXiv:2511.20347),
  * equations 6 and 7.
  */
 export function sapoTerm(logRatio: number, advantage: number, { positive, negative }: SapoTemperatures): TokenTerm {

@@ -13,14 +13,14 @@ export interface ClipCovSettings {
 export const clipCovDefaults = { lowest: 1, highest: 5 };
 
 export interface ClippableToken extends CovariantToken {
-	/** Whether clipping of the ratio already removes its gradient. */
+	/** Whether ratio clipping already removes its gradient. */
 	readonly clipped: boolean;
 }
 
 /**
  * Clip-Cov: tokens whose advantage and log-probability covary strongly reduce entropy most, so a few of them are
  * excluded from the loss at random. Cui et al. 2025 (arXiv:2505.22617); verl's `clip_cov`.
- * @param tokens all tokens of an update
+ * @param tokens all tokens in an update
  * @returns indices of the excluded tokens, in the order in which they were drawn
  */
 export function clippedByCovariance(

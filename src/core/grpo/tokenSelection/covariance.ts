@@ -1,4 +1,4 @@
-/** A token of an update. */
+/** A token in an update. */
 export interface CovariantToken {
 	readonly advantage: number;
 	/** Log-probability under the current policy. */

@@ -19,11 +19,11 @@ export interface KlCovSettings {
 	readonly coefficient: number;
 }
 
-/** A completion of an update. Arrays have one entry per token. */
+/** A completion in an update. Arrays have one entry per token. */
 export interface SelectionRow {
 	readonly masked: boolean;
 	readonly advantage: number;
-	/** Entropies of the distributions that the tokens were sampled from, in nats. */
+	/** Entropies of the distributions from which the tokens were sampled, in nats. */
 	readonly entropies: ArrayLike<number>;
 	/** Log-probabilities under the current policy. */
 	readonly logprobs: ArrayLike<number>;
@@ -32,7 +32,7 @@ export interface SelectionRow {
 }
 
 /**
- * Returns a factor for the surrogate loss of each token of each row: 1, or 0 if the token is not selected. The KL term
+ * Returns a factor for the surrogate loss of each token in each row: 1, or 0 if the token is not selected. The KL term
  * applies to all tokens, as in TRL.
  */
 export function tokenFactors(
@@ -64,7 +64,7 @@ export function tokenFactors(
 	return factors;
 }
 
-/** Returns the coefficient of |log ratio| in the loss of each token of each row. Most are 0. */
+/** Returns the coefficient of |log ratio| in the loss of each token in each row. Most are 0. */
 export function tokenPenalties(
 	rows: readonly Omit<SelectionRow, 'oldLogprobs'>[],
 	{ share, coefficient }: KlCovSettings,

@@ -2,7 +2,7 @@
  * Returns the lowest entropy among the given fraction of tokens with the highest entropies: the quantile at 1 - share
  * with linear interpolation, as in torch.quantile. Only tokens at or above it are trained on. Wang et al. 2025, "Beyond
  * the 80/20 Rule" (arXiv:2506.01939); TRL's `get_high_entropy_mask`.
- * @param entropies in nats, of all tokens of an update; not empty
+ * @param entropies of all tokens in an update, in nats; not empty
  */
 export function entropyThreshold(entropies: Float64Array, share: number): number {
 	const sorted = entropies.toSorted();

@@ -20,7 +20,7 @@ export const clippingMetrics: Readonly<Record<string, MetricEntry>> = {
 	'clip_ratio/low_min': entry(
 		'Clip ratio low (min)',
 		'min over completions in the update',
-		'Completion with the smallest fraction of tokens clipped below.',
+		'Completion with the smallest fraction of tokens clipped at the lower bound.',
 	),
 	'clip_ratio/high_mean': entry(
 		'Clip ratio high',
@@ -35,12 +35,12 @@ export const clippingMetrics: Readonly<Record<string, MetricEntry>> = {
 	'clip_ratio/high_max': entry(
 		'Clip ratio high (max)',
 		'max over completions in the update',
-		'Completion with the largest fraction of tokens clipped above.',
+		'Completion with the largest fraction of tokens clipped at the upper bound.',
 	),
 	'clip_ratio/region_mean': entry(
 		'Clipped',
 		`fraction of ${update}`,
-		'Tokens clipped on either side. A large fraction means that the batch is exhausted: use fewer iterations or a lower learning rate.',
+		'Tokens clipped at either bound. A large fraction means that the batch is exhausted: use fewer iterations or a lower learning rate.',
 		{
 			healthy: '0 with one update per batch; below 0.2 otherwise',
 			rises: 'The batch is exhausted before its last update: use fewer iterations or a lower learning rate.',

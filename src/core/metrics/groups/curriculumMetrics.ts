@@ -2,7 +2,7 @@ import type { MetricEntry } from '../metricEntry.ts';
 
 const problems = 'fraction of the problems in the curriculum, before the generation batch';
 
-/** Metrics of stages with "curriculum". */
+/** Metrics for stages with "curriculum". */
 export const curriculumMetrics: Readonly<Record<string, MetricEntry>> = {
 	'curriculum/pass_rate': {
 		title: 'Estimated pass rate',

@@ -42,7 +42,7 @@ export const environmentMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: `sum over ${episodes}`,
 		explanation: 'Time for resets, tools and rewards, including communication with the environment process.',
-		healthy: 'less than the time for sampling',
+		healthy: 'less than the sampling time',
 		rises: 'More turns, slower tools, or other load on the machine.',
 	},
 	'environment/timeouts': {

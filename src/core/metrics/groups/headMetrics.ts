@@ -21,7 +21,7 @@ export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'heads',
 		better: null,
 		over: 'steps in the generation batch',
-		explanation: 'Steps whose labels were sampled, with "active". The ends of their solutions are labeled, too.',
+		explanation: 'With "active": steps whose labels were sampled. The ends of their solutions are also labeled.',
 	},
 	'head/uncertainty': {
 		title: 'Uncertainty of all steps',
@@ -30,7 +30,7 @@ export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: 'steps in the generation batch',
 		explanation: '4 value (1 - value): 1 where the head is undecided (0.5), 0 where it is certain.',
-		healthy: 'falls from 1 as the head learns; the remainder is where the outcome is open',
+		healthy: 'falls from 1 as the head learns; what remains is where the outcome is still open',
 	},
 	'head/uncertainty_labeled': {
 		title: 'Uncertainty of labeled steps',
@@ -38,8 +38,8 @@ export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'heads',
 		better: null,
 		over: 'labeled steps in the generation batch',
-		explanation: 'The same for the steps that were chosen for labeling.',
-		healthy: 'above that of all steps; if it is not, there is nothing to choose from',
+		explanation: 'The same, but only for the steps chosen for labeling.',
+		healthy: 'above that of all steps; otherwise, choosing steps has no benefit',
 	},
 	'head/label': {
 		title: 'Labels',

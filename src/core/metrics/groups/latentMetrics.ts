@@ -1,6 +1,6 @@
 import type { MetricEntry } from '../metricEntry.ts';
 
-/** Metrics of stages with "latent". */
+/** Metrics for stages with "latent". */
 export const latentMetrics: Readonly<Record<string, MetricEntry>> = {
 	'latent/stage': {
 		title: 'Latent stage',
@@ -9,7 +9,7 @@ export const latentMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: null,
 		over: 'the worked solutions in the update',
 		explanation:
-			'Number of steps at the start of each worked solution that are latent thoughts. The loss drops when it rises, because fewer tokens are written, and then depends on what the thoughts contain.',
+			'Number of steps at the start of each worked solution that latent thoughts replace. When it rises, the loss first drops because fewer tokens are written, and then depends on what the thoughts contain.',
 	},
 	'latent/thoughts': {
 		title: 'Latent thoughts',
@@ -17,6 +17,6 @@ export const latentMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'lengths',
 		better: null,
 		over: 'the worked solutions in the update',
-		explanation: 'Number of latent thoughts in each completion: "thoughts_per_step" for each step that is not written.',
+		explanation: 'Number of latent thoughts in each completion: "thoughts_per_step" for each step they replace.',
 	},
 };

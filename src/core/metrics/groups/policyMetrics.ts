@@ -188,7 +188,7 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		over: 'mean over environment tokens in the update',
 		explanation:
 			"Cross-entropy of the environment's answers under the policy (world_model_coeff). It is part of the loss.",
-		healthy: 'falls quickly, then slowly, down to the unpredictable part',
+		healthy: 'falls quickly, then slowly, toward the part that cannot be predicted',
 		rises: 'The policy reaches parts of the environment that it has not seen, or the weight is too low to matter.',
 	},
 	'sample/staleness_mean': {

@@ -13,7 +13,7 @@ export const preferenceMetrics: Readonly<Record<string, MetricEntry>> = {
 		explanation:
 			'Pairs whose chosen completion has the higher implicit reward. About 0.5 before training, when policy and reference are identical.',
 		healthy: 'rises from 0.5; if it reaches 1 early, the pairs are too easy',
-		falls: 'The pairs are of a different type, or the learning rate is too high.',
+		falls: 'The type of pairs has changed, or the learning rate is too high.',
 	},
 	'rewards/margins': {
 		title: 'Margin',

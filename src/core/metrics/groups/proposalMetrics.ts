@@ -1,8 +1,8 @@
 import type { MetricEntry } from '../metricEntry.ts';
 
-const proposals = 'all proposals of the generation batch';
+const proposals = 'all proposals in the generation batch';
 
-/** Metrics of stages with "proposals". */
+/** Metrics for stages with "proposals". */
 export const proposalMetrics: Readonly<Record<string, MetricEntry>> = {
 	'proposals/valid': {
 		title: 'Valid proposals',
@@ -10,9 +10,10 @@ export const proposalMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'reward',
 		better: 'up',
 		over: proposals,
-		explanation: 'Proposals that are problems of the task. Held-out problems count, although they are not trained on.',
+		explanation:
+			'Proposals that are valid problems for the task. Held-out problems count, although they are not used for training.',
 		healthy: 'near 1',
-		falls: 'The policy forgets how to pose problems.',
+		falls: 'The policy is forgetting how to pose problems.',
 	},
 	'proposals/distinct': {
 		title: 'Distinct proposals',
@@ -21,8 +22,8 @@ export const proposalMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'up',
 		over: 'valid proposals that are not held out',
 		explanation:
-			'Different problems divided by proposals. Equal proposals share one group of answers, so the batch gets smaller.',
-		falls: 'The policy poses the same problems again and again, and the answers are only trained on these.',
+			'Number of distinct problems divided by the number of proposals. Identical proposals share one group of answers, so the batch gets smaller.',
+		falls: 'The policy keeps posing the same problems, and answers are trained only on those.',
 	},
 	'proposals/solved': {
 		title: 'Proposals solved',
@@ -30,9 +31,9 @@ export const proposalMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'reward',
 		better: null,
 		over: 'distinct proposals',
-		explanation: 'Mean share of correct answers to a proposed problem.',
-		rises: 'The policy learns faster than it finds harder problems, or poses easier ones.',
-		falls: 'The policy poses harder problems.',
+		explanation: 'Mean fraction of correct answers per proposed problem.',
+		rises: 'The policy is learning faster than it finds harder problems, or is posing easier ones.',
+		falls: 'The policy is posing harder problems.',
 	},
 	'proposals/learnable': {
 		title: 'Learnable proposals',
@@ -41,7 +42,7 @@ export const proposalMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'up',
 		over: 'distinct proposals',
 		explanation:
-			'Proposals that some of the answers solve, but not all of them. With accuracy alone, only their answers have nonzero advantages.',
-		falls: 'Proposals are too easy or too hard to learn from; see the share that is solved.',
+			'Proposals that some, but not all, of the answers solve. If accuracy is the only reward, only the answers to these have nonzero advantages.',
+		falls: 'Proposals are too easy or too hard to learn from; see the fraction that is solved.',
 	},
 };

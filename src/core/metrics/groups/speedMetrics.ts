@@ -25,7 +25,7 @@ export const speedMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'speed',
 		better: 'up',
 		over: 'the generation batch (in a cold start: the update)',
-		explanation: 'Completion tokens per second of sampling; during a cold start, training tokens per second.',
+		explanation: 'Completion tokens per second of sampling time; during a cold start, training tokens per second.',
 		healthy: 'steady',
 		falls: 'A few long completions are delaying the batch, or there is other load on the machine.',
 	},
@@ -64,7 +64,7 @@ export const speedMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'speed',
 		better: 'up',
 		over: 'the generation batch',
-		explanation: 'Completions per second of sampling.',
+		explanation: 'Completions per second of sampling time.',
 		falls: 'Completions are getting longer, or there is other load on the machine.',
 	},
 };

@@ -64,7 +64,7 @@ export const nemoRl: Trainer = {
 		...['train/avg_turns_per_sample', 'train/turns_per_sample/mean'].map((name) => ({
 			name,
 			canonical: 'environment/turns',
-			differs: 'Counts every message of the policy, including the last one.',
+			differs: 'Counts every message from the policy, including the last one.',
 		})),
 		{ name: 'train/mean_prompt_length', canonical: 'prompts/mean_length' },
 		{ name: 'timing/train/total_step_time', canonical: 'step_time' },

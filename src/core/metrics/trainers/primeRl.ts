@@ -41,7 +41,7 @@ export const primeRl: Trainer = {
 		{
 			name: 'train/agg/all/agent/num_turns/mean',
 			canonical: 'environment/turns',
-			differs: `Counts every message of the policy, including the last one. ${every}`,
+			differs: `Counts every message from the policy, including the last one. ${every}`,
 		},
 		{
 			name: 'train/agg/all/agent/solved_none',

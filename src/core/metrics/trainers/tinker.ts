@@ -34,7 +34,7 @@ export const tinker: Trainer = {
 		{
 			name: 'env/all/turns_per_episode',
 			canonical: 'environment/turns',
-			differs: 'Counts every action of the policy, including the last one.',
+			differs: 'Counts every action by the policy, including the last one.',
 		},
 		{
 			name: 'env/all/ac_tokens_per_turn',

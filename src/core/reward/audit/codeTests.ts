@@ -31,7 +31,7 @@ export interface CodeTests {
 const ofSolution = 'Solution().';
 const identifier = /^(?:Solution\(\)\.)?[A-Za-z_$][\w$]{0,99}$/;
 
-/** Returns the tests of a coding row, or null if it has none. */
+/** Returns the tests for a coding row, or null if it has none. */
 export function codeTestsOf({ row, answer }: Pick<ProbeRow, 'row' | 'answer'>): CodeTests | null {
 	for (const column of columns) {
 		const value = row[column];

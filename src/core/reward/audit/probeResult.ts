@@ -12,8 +12,8 @@ export interface TriedAttempt {
 	readonly completion: string;
 	readonly truncated: boolean;
 	/**
-	 * Gold answer as given, and the columns of the row. null if these, together with the prompt and completion, do not
-	 * fully describe the attempt.
+	 * Gold answer as given, and the row's columns. null if these, together with the prompt and completion, do not fully
+	 * describe the attempt.
 	 */
 	readonly given: { readonly answer: unknown; readonly row: Readonly<Record<string, unknown>> } | null;
 	readonly value: number | null;
@@ -56,7 +56,7 @@ function wholeOf({ given, prompt, completion }: TriedAttempt) {
 const isPaid = (attempt: TriedAttempt, honest: number) =>
 	attempt.error === undefined && attempt.value !== null && attempt.value >= honest - valueTolerance;
 
-/** Computes the result of a probe from the rows it was tried on. */
+/** Computes a probe's result from the rows it was tried on. */
 export function probeResult(probe: AuditProbe, rows: readonly TriedRow[]): ProbeResult {
 	const { id, title, severity, fix, cause } = probe;
 	const fooled = rows.filter(({ honest, attempts }) =>

@@ -28,7 +28,7 @@ function ofShortAnswers(probe: Probe): Probe {
 	};
 }
 
-/** Probes grouped by the flaw they detect, with a display name. */
+/** Probes grouped by the flaw they detect, with display names. */
 const families: readonly (readonly [cause: string, probes: readonly Probe[]])[] = [
 	['Rewards completions without an answer', emptyProbes],
 	['Rewards claims and wrong answers', evasionProbes],

@@ -33,7 +33,9 @@ export interface RewardBaseline {
 	readonly remarks: readonly string[];
 }
 
-/** A reward is judged on a distinction only if it makes it on at least this fraction of the rows that have a value. */
+/**
+ * A reward is judged on a distinction only if it makes that distinction on at least this fraction of rows with a value.
+ */
 const fewest = 0.25;
 
 function valuesOf(row: readonly BaselineValue[], ...roles: BaselineRole[]): (number | null)[] {

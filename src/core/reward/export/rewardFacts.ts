@@ -15,7 +15,7 @@ const rewardFactsSchema = v.object({
 	anyColumn: v.boolean(),
 	weight: v.nullable(v.number()),
 	batchOnly: v.boolean(),
-	/** Lines that can return None, that read completions as messages, and that use the whole batch. */
+	/** Lines that can return None, read completions as messages, or use the whole batch. */
 	noneLines: lines,
 	messageLines: lines,
 	batchLines: lines,

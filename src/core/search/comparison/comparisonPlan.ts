@@ -89,7 +89,7 @@ function pointsOf(
 	});
 }
 
-/** Returns the guide of a strategy: by default, finished episodes are valued by the reward of their environment. */
+/** Returns a strategy's guide. By default, finished episodes are scored by their environment's reward. */
 function guideOf(
 	{ environment }: ComparisonSpec,
 	{ guide, judge }: ComparedStrategy,
@@ -99,7 +99,7 @@ function guideOf(
 	return { use: 'environment' };
 }
 
-/** The reward of an environment can use every column of the row, including the gold answer. */
+/** An environment's reward can use every column of the row, including the gold answer. */
 const isOracle = (scorer: ScorerSpec | null): boolean =>
 	scorer?.use === 'environment' || (scorer?.use === 'reward' && scorer.gold);
 

@@ -1,7 +1,7 @@
 export interface DifficultyBand {
 	/** Problem numbers. */
 	readonly problems: readonly number[];
-	/** Min, max and mean success rate of the problems in the band. */
+	/** Min, max and mean success rate over the problems in the band. */
 	readonly low: number;
 	readonly high: number;
 	readonly mean: number;

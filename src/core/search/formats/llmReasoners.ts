@@ -120,7 +120,7 @@ function readTree(logs: readonly unknown[], limits: TreeLimits): ReadTree | Tree
 
 function readSnapshot(value: unknown): Snapshot | string {
 	const [nodes, edges] = [field(value, 'nodes'), field(value, 'edges')];
-	if (!isTable(nodes) || !isTable(edges)) return 'has no nodes and edges';
+	if (!isTable(nodes) || !isTable(edges)) return 'lacks nodes or edges';
 	const read = new Map<string, Edge>();
 	for (const [key, edge] of Object.entries(edges)) {
 		const [source, target] = [keyOf(field(edge, 'source')), keyOf(field(edge, 'target'))];

@@ -158,7 +158,7 @@ export class TreeBuilder {
 	}
 
 	/**
-	 * @param end recorded information about the end of the search; `result` is the resulting node, if that is not the
+	 * @param end recorded information about the end of the search; `result` is the result node, if it differs from the
 	 * best node
 	 */
 	done(

@@ -8,7 +8,7 @@ export interface TreeFacts {
 	readonly depth: number;
 	/** Best node by the metric of the program that wrote the file; null if there are no values and no result. */
 	readonly best: { readonly path: readonly number[]; readonly value: number | null } | null;
-	/** Name of the metric: `Q`, `q_value`, `reward`. */
+	/** Metric name: `Q`, `q_value`, `reward`. */
 	readonly measure: string | null;
 	/** Additional counts, named as in the format: `terminal`, `rootVisits`, `snapshots`. */
 	readonly counts: Readonly<Record<string, number>>;
@@ -22,7 +22,7 @@ export interface ReadTree {
 	readonly faults: readonly string[];
 }
 
-/** Tree format used by another program. Everything not declared here is handled by shared code. */
+/** Tree format used by another program. Shared code handles everything not declared here. */
 export interface TreeFormat {
 	/** Identifier used in docs/tree-formats.md, such as `llm-reasoners` or `x1`. */
 	readonly name: string;

@@ -19,7 +19,7 @@ const params = v.strictObject({
 	lookahead: v.optional(count('Number of greedy lookahead steps used to score a step', 0, 100), 0),
 	aggregation: v.optional(choice(aggregations, 'How to aggregate step values into a beam value'), 'last'),
 	diversity: v.optional(
-		real('Penalty for similarity to a beam that is already kept (diverse beam search); 0 disables it', 0),
+		real('Penalty for similarity to a beam already kept (diverse beam search); 0 disables it', 0),
 		0,
 	),
 	choose: v.optional(

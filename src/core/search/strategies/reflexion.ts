@@ -35,8 +35,8 @@ const paramsSchema = v.strictObject({
 export type ReflexionParams = v.InferOutput<typeof paramsSchema>;
 
 /**
- * After a draft, alternates between tools and revisions until the critique is empty, nothing improves, or the rounds
- * run out.
+ * After a draft, alternates between tool calls and revisions until the critique is empty, nothing improves, or the
+ * rounds run out.
  */
 export const reflexion = (tools: readonly AgentTool[] = []): Strategy<ReflexionParams> => ({
 	name: 'reflexion',

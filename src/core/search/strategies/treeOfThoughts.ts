@@ -32,7 +32,7 @@ const paramsSchema = v.strictObject({
 	breadth: v.optional(count('Breadth-first: number of states kept after each step (b)', 1, 256), 5),
 	depth: v.optional(count('Number of thought steps (T); states without an answer are then completed', 1, 64), 3),
 	threshold: v.optional(real('Depth-first: backtrack if the value does not exceed this threshold', 0, 1), 0.001),
-	solutions: v.optional(count('Depth-first: number of answers above the threshold after which to stop', 1, 1000), 1),
+	solutions: v.optional(count('Depth-first: stop after this many answers above the threshold', 1, 1000), 1),
 	samples: v.optional(count('Number of evaluations or votes per value', 1, 64), 3),
 	proposePrompt: v.optional(text('Thought prompt: {problem}, {steps}, {k}, {form}'), proposePrompt),
 	valuePrompt: v.optional(text('Value prompt: {problem}, {steps}'), valuePrompt),

@@ -42,7 +42,7 @@ export function findLinkFaults(transcript: Transcript): Finding[] {
 				check: 'link',
 				severity: 'error',
 				title: 'Duplicate call id',
-				text: `${call.id} is used for a call in ${messageName(earlier)} and another one in ${where}.`,
+				text: `${call.id} is used for a call in ${messageName(earlier)} and for another one in ${where}.`,
 				at: [place, { message: earlier, call: null }],
 				quotes: [],
 			});

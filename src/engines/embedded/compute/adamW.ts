@@ -26,9 +26,9 @@ export function blockRanges(count: number, parts: number): Range[] {
 }
 
 /**
- * Number of elements per call of a loop. They fit in the CPU cache. Each loop is a separate function that is called many
- * times: V8 optimizes a rarely called function only within its loop, and discards the result when the loop ends, so that
- * every update would start slowly.
+ * Number of elements per loop call, small enough for the CPU cache. Each loop is a separate function that is called
+ * many times: V8 optimizes a rarely called function only while its loop runs and then discards the result, so every
+ * update would start slowly.
  */
 const piece = 1 << 13;
 
@@ -144,13 +144,13 @@ interface AdamWNumbers {
 	readonly beta1: number;
 	readonly beta2: number;
 	readonly epsilon: number;
-	/** Factor of the gradient. */
+	/** Multiplies the gradient. */
 	readonly scale: number;
 	readonly stepSize: number;
 	readonly inverseRoot: number;
 }
 
-/** @param keep factor of the parameters: decay */
+/** @param keep multiplies the parameters, for weight decay */
 function adamWElements(
 	{ parameters, gradient, firstMoments, secondMoments }: UpdateVectors,
 	{ beta1, beta2, epsilon, scale, stepSize, inverseRoot }: AdamWNumbers,

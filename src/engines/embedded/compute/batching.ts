@@ -4,7 +4,7 @@ import type { PaddedSequences } from './jobs.ts';
 /** Row indexes of a micro-batch. */
 export type MicroBatch = readonly number[];
 
-/** Minimum number of micro-batches for the last two to be halved. */
+/** Minimum number of micro-batches at which the last two are halved. */
 const many = 4;
 
 /** Sorts row indexes before rows are split into micro-batches. */

@@ -9,12 +9,12 @@ import type { WeightsRef } from './jobs.ts';
 import { loopProviders, type ProviderName } from './providers.ts';
 import type { Session, Traffic } from './runtime.ts';
 
-/** Maximum size of the constants of a program, half of what its format (protobuf) permits for a file. */
+/** Maximum size of a program's constants: half of the file size limit of its format (protobuf). */
 const maxBytes = 2 ** 30;
 
 /**
- * Returns whether the weights of a reference should be constants of a program: they do not change, so they are uploaded
- * once instead of in every run, where tensors cannot stay on the device between runs.
+ * Returns whether a reference's weights should be program constants. They do not change, so if tensors cannot stay on
+ * the device between runs, constants are uploaded only once instead of in every run.
  */
 export function areConstant(provider: ProviderName, shape: ModelShape, { slot, buffer }: WeightsRef): boolean {
 	const bytes = 4 * parameterCount(shape);

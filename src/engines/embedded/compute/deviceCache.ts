@@ -23,7 +23,7 @@ export class DeviceCache {
 
 	/**
 	 * @param layout see `cacheLayoutProgram`
-	 * @param prefilled results of the prefill program, and their number of slots
+	 * @param prefilled results of the prefill program, and the number of slots in them
 	 */
 	constructor(
 		shape: ModelShape,

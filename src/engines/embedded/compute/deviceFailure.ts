@@ -1,19 +1,22 @@
 import { Failure } from '../../../base/failure.ts';
 import { formatBytes } from '../../../base/format.ts';
 
-/** Providers that cannot allocate anything after a shortage: onnxruntime 1.30 keeps its invalid buffers, and frees none. */
+/**
+ * Providers that cannot allocate anything after running out of memory: onnxruntime 1.30 never frees its invalid
+ * buffers.
+ */
 const stuckProviders: readonly string[] = ['webgpu'];
 
 const shortageOf = (provider: string) => `Device ${provider} is out of memory`;
 
-/** Returns whether a failure with the reason `full` persists with fewer rows, until the device is opened again. */
+/** Returns whether a failure with the reason `full` persists even with fewer rows, until the device is reopened. */
 export function isStuck(provider: string, { message }: Failure): boolean {
 	return stuckProviders.includes(provider) && message.startsWith(shortageOf(provider));
 }
 
 /**
- * Recognizes runtime errors caused by the device rather than the program. Returns null for other errors.
- * Failures with the reason `full` can disappear with fewer rows per micro-batch, some only in another attempt (`isStuck`).
+ * Recognizes runtime errors caused by the device rather than the program. Returns null for other errors. Failures with
+ * the reason `full` can disappear with fewer rows per micro-batch, some only in a new attempt (`isStuck`).
  */
 export function deviceFailure(provider: string, cause: unknown): Failure | null {
 	if (provider === 'cpu') return null;
@@ -36,7 +39,7 @@ export function deviceFailure(provider: string, cause: unknown): Failure | null 
 		return new Failure(
 			'unavailable',
 			`The device ${provider} was lost: it was removed, or its driver was reset.`,
-			'Resume the run to continue from its last checkpoint. To use another device, start a new run from it with another "device".',
+			'Resume the run to continue from its last checkpoint. To use another device, start a new run from that checkpoint with a different "device".',
 			{ cause },
 		);
 	}

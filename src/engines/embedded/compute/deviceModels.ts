@@ -41,7 +41,7 @@ interface DeviceModel {
 	moments: Moments | null;
 	/** Gradients of the micro-batches so far. */
 	sum: GroupTensors | null;
-	/** Version of the shared-memory weights that these are copies of, or -1 if they are not copies. */
+	/** Version of the shared-memory weights that were copied here, or -1 if these are not copies. */
 	version: number;
 }
 

@@ -21,7 +21,7 @@ export interface DeviceSamplerSessions {
 /** Maximum number of steps before the host reads the tokens. Up to this many steps are wasted after a row ends. */
 const stepsPerLook = 8;
 
-/** Returns whether a device can choose a job's tokens: only tokens are requested, and top-p excludes none. */
+/** Returns whether a device can choose a job's tokens: true if only tokens are requested and top-p excludes none. */
 export function isChosenOnDevice({ topP, alternatives }: SampleJob): boolean {
 	return topP >= 1 && alternatives === null;
 }

@@ -120,10 +120,10 @@ export class Executor {
 		});
 	}
 
-	/** Returns a sampler for prompts with thoughts, which only the CPU computes. */
+	/** Returns a sampler for prompts with latent thoughts, which only the CPU supports. */
 	async #latentSampler(thoughts: number): Promise<Sampler> {
 		if (this.#provider !== 'cpu') {
-			throw new Failure('unsupported', 'Latent thoughts are only sampled on the CPU.', 'Set "device" to "cpu".');
+			throw new Failure('unsupported', 'Latent thoughts can be sampled only on the CPU.', 'Set "device" to "cpu".');
 		}
 		return new Sampler(this.#shape, this.#tensors, this.#feeds, {
 			prefill: await this.#session(`latent prefill ${thoughts}`, () =>
@@ -355,7 +355,7 @@ export class Executor {
 	}
 }
 
-/** Operators that change only how a tensor is read, or that the runtime computes on the host. */
+/** Operators that only reinterpret a tensor, or that the runtime computes on the host. */
 const withoutDispatch = new Set(['Reshape', 'Flatten', 'Squeeze', 'Unsqueeze', 'Shape', 'Identity']);
 
 /**

@@ -91,16 +91,16 @@ export interface LatentSequences {
 	readonly after: number;
 	/** Text before the start token, padded on the left: [rows, before]. */
 	readonly earlier: Int32Array<ArrayBuffer>;
-	/** Its length, and the start token, for each row. */
+	/** Length of this text and the start token, for each row. */
 	readonly lengths: Int32Array<ArrayBuffer>;
 	readonly starts: Int32Array<ArrayBuffer>;
-	/** Tokens from the end token: [rows, after]. */
+	/** Tokens from the end token onward: [rows, after]. */
 	readonly later: Int32Array<ArrayBuffer>;
-	/** Their number for each row. */
+	/** Number of these tokens in each row. */
 	readonly laterLengths: Int32Array<ArrayBuffer>;
 }
 
-/** Rows with latent thoughts, and the tokens that follow the later ones: [rows, after]. */
+/** Rows with latent thoughts, and the target for each token in `later`: [rows, after]. */
 export interface LatentTargets extends LatentSequences {
 	readonly targets: Int32Array<ArrayBuffer>;
 }
@@ -108,10 +108,7 @@ export interface LatentTargets extends LatentSequences {
 export interface OpenJob {
 	readonly kind: 'open';
 	readonly shape: ModelShape;
-	/**
-	 * Providers to try, in order. The first one that computes correctly is used. Without `cpu`, it is possible that none
-	 * does.
-	 */
+	/** Providers to try, in order. The first one that computes correctly is used. Without `cpu`, there may be none. */
 	readonly providers: readonly ProviderName[];
 	readonly precision: PrecisionName;
 	/** If set, also rejects a provider that is slower than this many CPU threads on micro-batches with this many rows. */

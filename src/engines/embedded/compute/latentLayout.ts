@@ -7,14 +7,14 @@ import type { LatentSequences, LatentTargets } from './jobs.ts';
 import type { PlainInput } from './packedLayout.ts';
 
 /**
- * Packs tokens with places for latent thoughts. Text before the start token is padded on the left, and text from the end
- * token on the right.
+ * Packs tokens with places for latent thoughts. Text before the start token is padded on the left, and text from the
+ * end token onward is padded on the right.
  */
 export function packThinking(rows: readonly ArrayLike<number>[], places: LatentPlaces): LatentSequences {
 	const { count } = places;
 	const lengths = Int32Array.from(rows, (tokens) => findThoughts(tokens, places));
 	if (lengths.some((length) => length < 1)) {
-		throw new Failure('internal', `A prompt has no text before places for ${count} latent thoughts.`);
+		throw new Failure('internal', `A prompt has no text before its places for ${count} latent thoughts.`);
 	}
 	const laterLengths = Int32Array.from(rows, (tokens, r) => tokens.length - (lengths[r] as number) - count - 1);
 	const longest = (all: Int32Array) => all.reduce((max, length) => Math.max(max, length), 1);
@@ -54,7 +54,7 @@ export function latentInputs(batch: LatentSequences): Record<string, PlainInput>
 	const padding = new Float32Array(rows * before);
 	const beforePositions = new Int32Array(rows * before);
 	const thoughtPositions = new Int32Array(rows * (1 + thoughts));
-	// Padding gets position 0, because others can be outside the context.
+	// Padding gets position 0, because other positions could exceed the context.
 	const afterPositions = new Int32Array(rows * after);
 	for (let r = 0; r < rows; r++) {
 		const length = lengths[r] as number;

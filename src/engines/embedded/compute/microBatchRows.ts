@@ -13,7 +13,7 @@ export const sizesOf = (rows: readonly Sequence[]) => ({
 
 const lowered = (sentence = '') => sentence.charAt(0).toLowerCase() + sentence.slice(1);
 
-/** Number of rows per micro-batch, which shrinks when the memory of a GPU is full. */
+/** Number of rows per micro-batch, which shrinks when GPU memory is full. */
 export class MicroBatchRows {
 	readonly #shape: ModelShape;
 	readonly #limits: BatchLimits;
@@ -23,7 +23,7 @@ export class MicroBatchRows {
 
 	/**
 	 * @param onFewer called with the new number when it shrinks
-	 * @param isStuck whether a shortage persists with fewer rows
+	 * @param isStuck whether memory stays full even with fewer rows
 	 */
 	constructor(
 		shape: ModelShape,
@@ -50,7 +50,7 @@ export class MicroBatchRows {
 	/**
 	 * Runs an operation, and retries with half as many rows whenever device memory is full, if that can help. The operation
 	 * must not have changed anything if it fails.
-	 * @param count number of rows of the operation
+	 * @param count number of rows in the operation
 	 * @param run receives the number of rows per micro-batch
 	 */
 	async fitting<T>(
@@ -74,8 +74,8 @@ export class MicroBatchRows {
 	}
 
 	/**
-	 * Runs an operation that follows one with micro-batches, such as the optimizer's. If memory is full, the next attempt has
-	 * fewer rows, because the runtime keeps the memory of micro-batches.
+	 * Runs an operation that follows micro-batches, such as an optimizer update. If memory is full, the next attempt uses
+	 * fewer rows, because the runtime keeps the memory that micro-batches allocated.
 	 */
 	async afterwards<T>(
 		use: BatchUse,

@@ -11,8 +11,8 @@ export interface PlainInput {
 export type Grid = PlainInput & { readonly values: Int32Array };
 
 /**
- * Token positions in the packed layout of a micro-batch. The grids are filled by plain loops: V8 would optimize a
- * function that is passed to a loop again for each micro-batch.
+ * Token positions in the packed layout of a micro-batch. The grids are filled by plain loops: V8 would reoptimize a
+ * callback for each micro-batch.
  */
 export class Places {
 	readonly #batch: PackedSequences;
@@ -113,7 +113,7 @@ function starts(lengths: Int32Array, first: number): Int32Array {
 /**
  * Returns the index of each head's slice in [tokens, slices, heads, headWidth]. Shape: [lines, heads, columns].
  * @param places positions of tokens, [lines, columns]
- * @param before positions that are not counted
+ * @param before number of leading positions to skip
  */
 function slices(
 	{ shape, values: places }: Grid,
@@ -173,7 +173,7 @@ export class Slots {
 	readonly #prefixTokens: number;
 	/** Group of each prefix token, and first row of each of the rows' own tokens. */
 	readonly #owners: Int32Array;
-	/** Number of each token in its prefix or completion. */
+	/** Index of each token in its prefix or completion. */
 	readonly #indexes: Int32Array;
 
 	constructor(batch: PackedSequences, heads: number) {

@@ -20,7 +20,7 @@ const vocabularyBound = 2 ** 24;
 /** Deduplicates completion tokens that share a prefix. */
 class SharedPrefixes {
 	readonly tokens: number[] = [];
-	/** For each token: the first row that contains it, and its number of preceding completion tokens. */
+	/** For each token: the first row that contains it, and the number of completion tokens before it. */
 	readonly firstRow: number[] = [];
 	readonly depth: number[] = [];
 	readonly #known = new Map<number, number>();

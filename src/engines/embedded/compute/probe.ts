@@ -69,7 +69,7 @@ export async function probeProviders({ shape, providers, precision, rival }: Ope
 	throw noDevice(tried, lacking, precision);
 }
 
-/** Returns why no device can be used. @param lacking devices that only lack the precision */
+/** Returns why no device can be used. @param lacking devices that lack only the precision */
 function noDevice(
 	tried: readonly TriedProvider[],
 	lacking: readonly ProviderName[],
@@ -167,7 +167,7 @@ export async function checkResults(
 	}
 }
 
-/** Returns a clause that names the operator that a provider computes incorrectly. */
+/** Returns a clause naming the operator that a provider computes incorrectly. */
 async function wrongOperator(provider: ProviderName, tensors: Tensors, dialect: Dialect): Promise<string> {
 	const job = gradientJob(probeShape, 2, 4);
 	const feeds = {

@@ -35,7 +35,7 @@ export function dialectOf(provider: ProviderName, precision: PrecisionName): Dia
 	return withProducts(dialects[provider], precision === 'float32' ? null : precision);
 }
 
-/** Providers that may have kernels for a precision. Whether a device computes correctly with them is checked. */
+/** Providers that may have kernels for each precision. Each device is still checked for correct results. */
 const precisionProviders: Readonly<Record<Exclude<PrecisionName, 'float32'>, readonly ProviderName[]>> = {
 	bfloat16: ['cuda'],
 	float16: ['cuda', 'webgpu'],
@@ -60,7 +60,7 @@ export function reasonOf(error: unknown): string {
 	const line = text.trim().split('\n', 1)[0] as string;
 	if (/Failed to get a WebGPU adapter/.test(text)) return 'no WebGPU adapter was found';
 	if (/Failed to load shared library/.test(text)) return 'its libraries or its driver are not installed';
-	if (/requires f16 but the device does not support it/.test(text)) return 'its driver has no 16-bit numbers';
+	if (/requires f16 but the device does not support it/.test(text)) return 'its driver does not support 16-bit numbers';
 	return line.replace(/^.* was false\. /, '').replace(/[.\s]+$/, '');
 }
 

@@ -10,8 +10,8 @@ import { deviceFailure } from './deviceFailure.ts';
 /** Wrapper for onnxruntime-node. No other file loads it. */
 
 /**
- * Sets variables that native code reads when the library is loaded: disables telemetry, which version 1.30 sends by
- * default on Linux, and TF32, with which cuBLAS rounds the factors of products to 11 bits. A worker thread's
+ * Sets environment variables that native code reads when the library is loaded. Disables telemetry, which version 1.30
+ * sends by default on Linux, and TF32, with which cuBLAS rounds the factors of products to 11 bits. A worker thread's
  * `process.env` is a copy that native code does not see, so the thread that starts the workers must also call this.
  */
 export function prepareEnvironment(): void {
@@ -49,7 +49,7 @@ export class Traffic {
 		this.#total = { bytesUp, bytesDown, dispatches: this.#total.dispatches + dispatches };
 	}
 
-	/** Counts constants of a program. */
+	/** Counts the upload of a program's constants. */
 	addUpload(bytes: number): void {
 		this.#total = { ...this.#total, bytesUp: this.#total.bytesUp + bytes };
 	}
@@ -90,8 +90,8 @@ async function loadGpuRuntime(): Promise<typeof Ort | null> {
 		try {
 			process.dlopen({ exports: {} }, join(folder.libraries, library), keepLoaded);
 		} catch {
-			// Node.js rejects every library that is not an addon, after loading it. Others remain missing, and the provider
-			// reports which ones.
+			// Node.js loads a library that is not an addon, then rejects it. If loading itself failed, the provider reports
+			// the missing library.
 		}
 	}
 	try {
@@ -198,7 +198,7 @@ export class Session {
 		if (resident !== undefined) {
 			settings.preferredOutputLocation = Object.fromEntries(resident.map((name) => [name, 'gpu-buffer' as const]));
 		}
-		// Constants of the program need memory on the device.
+		// The program's constants take up device memory.
 		const session = await ort.InferenceSession.create(program, settings).catch((error: unknown) => {
 			throw deviceFailure(options.provider, error) ?? error;
 		});

@@ -33,7 +33,7 @@ export function sampleJob(request: SampleRequest, start: number, end: number, we
 	};
 }
 
-/** Returns the results of a job for rows from `start`, in order. */
+/** Returns the results of a job for rows starting at `start`, in order. */
 export function samplesOf(request: SampleRequest, start: number, result: SampleResult): Sample[] {
 	let offset = 0;
 	return Array.from(result.lengths, (length, i) => {

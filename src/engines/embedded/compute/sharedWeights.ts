@@ -1,6 +1,8 @@
 import type { WeightsRef } from './jobs.ts';
 
-/** Newest version of any weights. Workers would mistake new weights in a slot for old ones with the same version. */
+/**
+ * Newest version across all weights: if versions repeated, workers would mistake new weights in a slot for old ones.
+ */
 let newest = 0;
 
 /** Weights in shared memory, readable by workers. */

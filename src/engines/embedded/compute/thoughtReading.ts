@@ -2,7 +2,7 @@ import type { ThoughtReading } from '../learner.ts';
 import type { LatentSequences } from './jobs.ts';
 import { mostLikely } from './tokenRecord.ts';
 
-/** Number of tokens that are recorded for each thought. */
+/** Number of tokens recorded for each thought. */
 export const thoughtAlternatives = 5;
 
 /**

@@ -32,9 +32,9 @@ interface Member {
 }
 
 /**
- * Old objects of a worker are not collected before they take this much. V8 would otherwise begin close to the 10 MB that
- * a worker always needs, and collect once per batch, in threads that take up to a third of the time of sampling. The
- * runtime has no such option for one worker, so this applies to every worker that the process creates later.
+ * Minimum size of a worker's old generation before V8 collects it. By default, collection starts close to the 10 MB
+ * that a worker always needs, and happens once per batch, in threads that use up to a third of the sampling time. This
+ * cannot be set for a single worker, so it applies to every worker that the process creates later.
  */
 const initialHeapMegabytes = 64;
 

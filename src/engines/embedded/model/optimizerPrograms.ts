@@ -17,7 +17,7 @@ export type GroupVector = 'weights' | 'first' | 'second' | 'gradient' | 'sum';
 
 export const groupName = (vector: GroupVector, group: number): string => `${vector} of group ${group}`;
 
-/** Outputs one vector per group, from a tensor per parameter. */
+/** Outputs one vector per group, built from one tensor per parameter. */
 export function outputGroups(
 	graph: Graph,
 	vector: GroupVector,
@@ -39,7 +39,7 @@ export function flattenProgram(groups: readonly ParameterGroup[], dialect: Diale
 	return graph;
 }
 
-/** Returns vectors of the input `value` [1], such as zero moments. */
+/** Returns vectors filled with the input `value` [1], such as zero moments. */
 export function fillProgram(groups: readonly ParameterGroup[], dialect: Dialect): Graph {
 	const graph = new Graph('float32', dialect);
 	// This is an input because the runtime would store constant vectors with the program.

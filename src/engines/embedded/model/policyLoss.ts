@@ -31,7 +31,7 @@ export type Surrogate =
 	  }
 	/** Bounds of log ratios. */
 	| { readonly kind: 'gmpo'; readonly range: RatioRange }
-	/** Maximum divergences for negative and positive advantages; absent if the policy is still the old one. */
+	/** Maximum divergences for negative and positive advantages; absent if the policy has not changed yet. */
 	| { readonly kind: 'dppo_tv' | 'dppo_kl'; readonly range?: RatioRange };
 
 export interface RatioRange {

@@ -11,11 +11,11 @@ export interface Dialect {
 	readonly normScale: boolean;
 	/** Whether LogSoftmax has a kernel. */
 	readonly logSoftmax: boolean;
-	/** Whether decode steps use the operators of fused.ts: fewer dispatches. */
+	/** Whether decode steps use the operators in fused.ts, which need fewer dispatches. */
 	readonly fusedDecode: boolean;
 	/** Whether programs compute the large inputs of a micro-batch from small ones, so that less is transferred. */
 	readonly expandsBatches: boolean;
-	/** Type to which products with the weights of layers round their factors, or null if they do not. */
+	/** Type to which the factors of products with layer weights are rounded, or null if they are not rounded. */
 	readonly products: HalfType | null;
 	/** The same for the gradients of these products. */
 	readonly gradientProducts: HalfType | null;
@@ -46,8 +46,8 @@ export const standardDialect: Dialect = { ...cpuDialect, fusedNorm: false, normS
 export const webgpuDialect: Dialect = { ...cudaDialect, normScale: false, logSoftmax: false };
 
 /**
- * Returns the dialect for decode steps. They multiply few rows, so they take the time to start their operators, and
- * conversions would only add to it.
+ * Returns the dialect for decode steps. They multiply few rows, so most of their time goes into launching operators,
+ * and conversions would only add to it.
  */
 export function decodeDialect(dialect: Dialect): Dialect {
 	return withProducts(dialect, null);

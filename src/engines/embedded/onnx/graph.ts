@@ -85,7 +85,7 @@ export class Graph {
 	#nextHalf = 0;
 	readonly #prefix: string;
 
-	/** @param prefix of generated names, which must be unique among a program and its loop bodies */
+	/** @param prefix prefix of generated names, which must be unique across a program and its loop bodies */
 	constructor(
 		floatType: 'float32' | 'float64' = 'float32',
 		dialect: Dialect = floatType === 'float64' ? standardDialect : cpuDialect,
@@ -130,7 +130,8 @@ export class Graph {
 		const type = options.type ?? inputs[0]?.type ?? this.floatType;
 		const given = inputs.filter((v) => v !== null);
 		const tracked = this.#recording && options.backward !== undefined && given.some((v) => v.tracked);
-		// 16-bit values have their own numbers, so that all others have the same names in programs that differ only in these.
+		// 16-bit values are numbered separately, so that programs that differ only in them use the same names for all
+		// others.
 		const number = () => (isHalf(type) ? `h${this.#nextHalf++}` : `t${this.#next++}`);
 		const outputs = shapes.map((shape) => new Value(this, `${this.#prefix}${number()}`, shape, type, tracked));
 		this.#values.push(...outputs);
@@ -216,7 +217,7 @@ export class Graph {
 		return this.#cached(`integers ${xs.join(' ')}`, () => this.constant('int64', [xs.length], xs));
 	}
 
-	/** Returns a value as another type, without a gradient. Converts each value only once. */
+	/** Returns a value converted to another type, without a gradient. Converts each value only once. */
 	converted(x: Value, type: ElementType): Value {
 		const convert = () => this.node('Cast', [x], x.shape, { attributes: { to: elementTypeCodes[type] }, type });
 		return this.#cached(`${type} ${x.name}`, convert);

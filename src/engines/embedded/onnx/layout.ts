@@ -226,7 +226,7 @@ export function split(x: Value, parts: number, axis: number): Value[] {
 	return splitParts(x, parts, size, axis);
 }
 
-/** Splits x into parts of the given size along an axis. Many parts are split in several steps. */
+/** Splits x into parts of the given size along an axis. Takes several steps if there are many parts. */
 function splitParts(x: Value, parts: number, size: number, axis: number): Value[] {
 	if (parts === 1) return [x];
 	if (parts <= maxOutputs) return splitAt(x, new Array<number>(parts).fill(size), axis);

@@ -7,8 +7,8 @@ import type { HalfType, Shape } from './onnxModel.ts';
 type Attributes = Readonly<Record<string, number>>;
 
 /**
- * Returns a product in the type of its factors, after rounding them to `type`, if it is given. The device sums in
- * float32, and rounds the sums to `type`. Not differentiable.
+ * Returns a product in the type of its factors, which are first rounded to `type` if it is not null. The device sums in
+ * float32, then rounds the sums to `type`. Not differentiable.
  */
 function product(
 	op: 'MatMul' | 'Gemm',

@@ -1,12 +1,13 @@
 import type { OnnxNode } from './onnxModel.ts';
 
 /**
- * Returns the operators of a program in another valid order, with which the runtime computes each output as soon as it can.
+ * Reorders a program's operators so that the runtime computes each output as early as possible.
  *
- * The runtime orders operators itself: from the last one without readers to the first, each after its inputs, of which the
- * last in the file comes first (onnxruntime: `Graph::ReverseDFSFrom`, called by `GraphViewer`). Backpropagation reaches the
- * first layer last, so the runtime would compute that layer's weight gradients first, and keep the inputs of all others
- * until then. Operators that only one output needs therefore come last here, in reverse order.
+ * The runtime chooses its own order: it visits the operators without readers from last to first, and places each one
+ * after its inputs, starting with the input that is last in the file (onnxruntime: `Graph::ReverseDFSFrom`, called by
+ * `GraphViewer`). Backpropagation reaches the first layer last, so the runtime would compute that layer's weight
+ * gradients first, and keep the inputs of all others until then. Operators that only one output needs therefore come
+ * last here, in reverse order.
  */
 export function outputsEarly(nodes: readonly OnnxNode[], outputs: readonly string[]): OnnxNode[] {
 	const makers = new Map(nodes.flatMap(({ outputs: made }, at) => made.map((name) => [name, at] as const)));

@@ -57,7 +57,7 @@ function samplingDifference(rows: readonly GraphRow[]): Metrics {
 
 /**
  * Starts writing a batch's rollouts before its first update, if the recipe enables it.
- * @param version number of updates before the weights that sampled the batch; null if they are those of its first update
+ * @param version number of updates that the sampling weights had received; null if they are those of its first update
  */
 export function writeBatch(
 	host: StageHost,

@@ -4,16 +4,16 @@ import type { EventLine } from '../../../protocol/eventLine.ts';
 import { type ProviderName, runtimeNames } from '../compute/providers.ts';
 import type { ReducedRows } from '../createLearner.ts';
 
-/** What earlier attempts of a run computed on. Rounding depends on it, so a resumed run keeps it if it can. */
+/** Device that earlier attempts of a run used. Rounding depends on it, so a resumed run keeps the device if it can. */
 export interface EarlierDevice {
 	/** Device of the last attempt; null if none was recorded. */
 	readonly provider: ProviderName | null;
 	/**
-	 * Memory of the GPU, in bytes, that sizes of micro-batches were derived from: null if it was unknown, and undefined if no
-	 * attempt used a GPU or recorded it.
+	 * GPU memory, in bytes, from which micro-batch sizes were derived; null if it was unknown, undefined if no attempt
+	 * used a GPU or recorded its memory.
 	 */
 	readonly memory: number | null | undefined;
-	/** Rows per micro-batch to which they were reduced because the memory of a GPU was full. */
+	/** Rows per micro-batch, where they were reduced because GPU memory was full. */
 	readonly reducedRows: ReducedRows;
 }
 

@@ -20,7 +20,7 @@ export interface GenerationBatch {
 	/** For each reward, the number of sampled rows on which it failed. Omits rewards without failures. */
 	readonly errors: ReadonlyMap<string, number>;
 	/**
-	 * Values that rewards passed to TRL's `log_metric`, and metrics of episodes, of the curriculum and of proposals. With
+	 * Values that rewards passed to TRL's `log_metric`, and metrics for episodes, the curriculum and proposals. With
 	 * several rounds, contains only the values that rewards logged in the last one.
 	 */
 	readonly metrics: Metrics;
@@ -28,7 +28,8 @@ export interface GenerationBatch {
 
 /**
  * Returns the next batch for a stage. If rewards failed on too many rows, the batch is retried when the user continues.
- * If it was dropped for an external request, it is retried after the request. Returns `stop` if it will not be retried.
+ * If the batch was dropped for an external request, it is retried after that request. Returns `stop` if the batch will
+ * not be retried.
  */
 export async function nextGeneration(
 	host: StageHost,

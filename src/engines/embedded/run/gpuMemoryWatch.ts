@@ -7,12 +7,12 @@ export interface GpuMemory {
 	readonly total: number;
 }
 
-/** Time between two readings. Each starts nvidia-smi, which takes tens of milliseconds. */
+/** Time between readings. Each reading starts nvidia-smi, which takes a few dozen milliseconds. */
 const pauseMs = 2000;
 
 /**
- * Reads the memory of the NVIDIA GPU that the engine uses. With several, it is not known which one that is, because CUDA
- * and nvidia-smi number them differently.
+ * Reads the memory of the NVIDIA GPU that the engine uses. Returns null if there are several: it is unknown which one
+ * the engine uses, because CUDA and nvidia-smi number them differently.
  */
 async function readNvidia(signal: AbortSignal): Promise<GpuMemory | null> {
 	const { gpus = [] } = (await findNvidia(signal)) ?? {};
@@ -22,7 +22,7 @@ async function readNvidia(signal: AbortSignal): Promise<GpuMemory | null> {
 	return total === null || free === null ? null : { used: total - free, total };
 }
 
-/** Measures the memory of the GPU while a run trains. */
+/** Measures GPU memory while a run trains. */
 export class GpuMemoryWatch {
 	readonly total: number;
 	readonly #read: typeof readNvidia;
@@ -40,7 +40,7 @@ export class GpuMemoryWatch {
 		this.#wait(paused);
 	}
 
-	/** Returns null where no tool reports the memory of a GPU. */
+	/** Returns null if no tool reports GPU memory. */
 	static async start(read = readNvidia, paused = pauseMs): Promise<GpuMemoryWatch | null> {
 		const first = await read(new AbortController().signal).catch(() => null);
 		return first === null ? null : new GpuMemoryWatch(first, read, paused);
@@ -66,7 +66,7 @@ export class GpuMemoryWatch {
 		}, paused).unref();
 	}
 
-	/** A reading that fails is skipped: the run does not depend on it. */
+	/** Skips failed readings, because the run does not depend on them. */
 	async #measure(): Promise<void> {
 		const memory = await this.#read(this.#end.signal).catch(() => null);
 		this.#newest = memory?.used ?? null;

@@ -2,7 +2,7 @@ import type { RowScore } from '../../shared/scoreBatch.ts';
 
 /** Results of the completions of one problem. */
 export interface GroupPasses {
-	/** Sum of their rewards, each limited to the range 0 to 1. */
+	/** Sum of their rewards, each clamped to [0, 1]. */
 	readonly successes: number;
 	/** Number of completions that have the reward. */
 	readonly count: number;
@@ -10,7 +10,7 @@ export interface GroupPasses {
 
 /**
  * Returns how many completions pass in each group.
- * @param rows those of each group are contiguous, and all groups have the same size
+ * @param rows the rows in each group are contiguous, and all groups have the same size
  * @param reward name of the reward that decides
  */
 export function groupPasses(rows: readonly RowScore[], groups: number, reward: string): GroupPasses[] {

@@ -11,7 +11,7 @@ export interface PosedProblem {
 	readonly problem: Problem;
 	/** The problem rendered in its template. */
 	readonly prompt: string;
-	/** Token ids of bos + prompt, followed by those around latent thoughts and their placeholders, if there are any. */
+	/** Token ids of bos + prompt, followed by the delimiters and placeholders of latent thoughts, if there are any. */
 	readonly promptTokens: readonly number[];
 }
 

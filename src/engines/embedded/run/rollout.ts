@@ -22,14 +22,14 @@ export interface SamplingStage extends AdvantageKeys {
 
 /** How a stage chooses its problems. */
 export interface CurriculumKeys extends CurriculumSettings {
-	/** Number of problems to choose from; default: those of the data. */
+	/** Number of problems to choose from; default: all problems in the data. */
 	readonly problems?: number | undefined;
 	readonly decay: number;
 }
 
 /** How the policy poses its own problems. */
 export interface ProposalKeys {
-	/** Reward of a proposal that is not a problem of the task. */
+	/** Reward for a proposal that is not a valid problem for the task. */
 	readonly invalid_reward: number;
 }
 
@@ -39,7 +39,7 @@ export interface Completion {
 	readonly sample: Sample;
 	/** Completion text without special tokens. */
 	readonly completion: string;
-	/** The completion as messages of a conversation, in a recipe with an environment. */
+	/** The completion as conversation messages, in a recipe with an environment. */
 	readonly messages?: readonly Message[];
 }
 
@@ -53,7 +53,7 @@ export interface Rollout extends RowScore, Completion {
 export interface ScoredGroups {
 	readonly rows: readonly Rollout[];
 	readonly failures: readonly RewardFailures[];
-	/** Values that rewards passed to TRL's `log_metric`, and metrics of proposals. */
+	/** Values that rewards passed to TRL's `log_metric`, and metrics for proposals. */
 	readonly metrics: Metrics;
 }
 

@@ -130,7 +130,7 @@ class EmbeddedTraining implements Training {
 			await writer.appendEvent({ type: 'alert', level: 'warning', message });
 		}
 		if (provider !== 'cpu' && deviceBytes !== null && total !== null && total < deviceBytes) {
-			const message = `This GPU has ${formatBytes(total)} of memory. Micro-batches keep the sizes for the ${formatBytes(deviceBytes)} that the run started with, so that results are rounded in the same way.`;
+			const message = `This GPU has ${formatBytes(total)} of memory. Micro-batches are still sized for the ${formatBytes(deviceBytes)} that the run started with, so that results are rounded in the same way.`;
 			await writer.appendEvent({ type: 'alert', level: 'warning', message });
 		}
 		if (await run.waitForDevice(provider, device)) return 'stopped';

@@ -36,7 +36,7 @@ async function scoredSamples(
 	return { failures, metrics, rows: rows.map((score, i) => ({ ...score, ...(completions[i] as Completion) })) };
 }
 
-/** Samples one completion for each problem, which can occur several times. */
+/** Samples one completion per entry in `problems`, which can contain duplicates. */
 export async function sampleCompletions(
 	host: SamplingHost,
 	stage: SamplingStage,

@@ -6,8 +6,8 @@ import type { Completion, SamplingStage } from './rollout.ts';
 import type { SamplingHost } from './stageHost.ts';
 
 /**
- * Returns the columns of `self-judge` rewards: the policy that sampled the completions gives verdicts on them.
- * @param seeds of the completions
+ * Returns the columns for `self-judge` rewards, where the policy that sampled the completions also judges them.
+ * @param seeds the completions' seeds
  */
 export async function selfVerdicts(
 	host: SamplingHost,
@@ -44,8 +44,8 @@ async function verdictsOf(
 		if (unknown === null) return tokenizer.encodePrompt(text);
 		throw new Failure(
 			'invalid',
-			`The reward "${reward.name}" asks with the character ${JSON.stringify(unknown)}, which is not in the model's vocabulary.`,
-			'Change "prompt" of the reward, or train the start of the run on problems that ask for verdicts.',
+			`The prompt of the reward "${reward.name}" contains ${JSON.stringify(unknown)}, which is not in the model's vocabulary.`,
+			'Change the "prompt" of the reward, or start the run by training on problems that ask for verdicts.',
 		);
 	});
 	const verdicts: string[][] = completions.map(() => []);

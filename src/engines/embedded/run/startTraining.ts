@@ -46,7 +46,7 @@ export interface StartOptions {
 	/** Device used in the last attempt, which `auto` reuses: a resumed run must use the same arithmetic. */
 	readonly lastDevice: ProviderName | null;
 	/**
-	 * Total memory of the GPU, in bytes, that micro-batches are sized for: that of the first attempt, or null if no tool
+	 * Total GPU memory, in bytes, that micro-batches are sized for: that of the first attempt, or null if no tool
 	 * reported it.
 	 */
 	readonly deviceBytes: number | null;
@@ -58,7 +58,7 @@ export interface StartOptions {
 	readonly onLeftOut: (count: number, why: string) => void;
 	/** Called with the reduced number of rows per micro-batch when GPU memory is full. */
 	readonly onFewerRows: (use: BatchUse, rows: number) => void;
-	/** Rows per micro-batch on a GPU to which an earlier attempt had to reduce them. */
+	/** Rows per micro-batch, if an earlier attempt had to reduce them on a GPU. */
 	readonly reducedRows: ReducedRows;
 	/** Step label files, for stages that train on them. */
 	readonly labels: LabelTexts;

@@ -52,7 +52,7 @@ export interface TrainingRunOptions extends CourseOptions {
 	readonly vocabulary: string;
 	/** Generation batches that were in progress at the checkpoint from which the run continues. */
 	readonly ahead: readonly BatchOrder[];
-	/** Measures the memory of the GPU on which the run trains; null on the CPU, or if no tool reports it. */
+	/** Measures the memory of the GPU that the run trains on; null on the CPU, or if no tool reports it. */
 	readonly memory: GpuMemoryWatch | null;
 }
 
@@ -92,7 +92,7 @@ export class TrainingRun extends RunCourse implements StageHost {
 			const teacher = this.parts.imitation.teachers.get(progress.stageIndex);
 			if (teacher !== undefined) this.parts.learner.setTeacher(teacher.shape, teacher.parameters);
 			verdict = await this.#runStage(stage);
-			// On `stop`, the checkpoint still needs them.
+			// On `stop`, the checkpoint still needs these batches.
 			if (verdict !== 'stop') this.#ahead.clear();
 		}
 		if (verdict === 'stop' && progress.stageIndex < stages.length) {

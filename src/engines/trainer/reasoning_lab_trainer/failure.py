@@ -26,12 +26,10 @@ reasons: frozenset[str] = frozenset(get_args(Reason))
 
 
 class Failure(Exception):
-    """An error with a sentence that says what failed and where (`message`), and one that says how to fix it
-    (`action`).
-    """
+    """An error for the user. `message` says what failed and where, `action` how to fix it."""
 
     def __init__(self, reason: Reason, message: str, action: str | None = None, context: int | None = None) -> None:
-        """`context`: context length of the model in tokens, if the input exceeds it."""
+        """`context`: the model's context length in tokens, if the input exceeded it."""
         super().__init__(message)
         self.reason: Reason = reason
         self.message = message
@@ -43,7 +41,7 @@ class Failure(Exception):
         return (type(self), (self.reason, self.message, self.action, self.context))
 
     def data(self) -> dict[str, Any]:
-        """Returns the failure as other processes read it, like `FailureData` in `src/base/failure.ts`."""
+        """Returns the failure as data for other processes: `FailureData` in `src/base/failure.ts`."""
         fields = {"reason": self.reason, "message": self.message, "action": self.action, "context": self.context}
         return {name: value for name, value in fields.items() if value is not None}
 

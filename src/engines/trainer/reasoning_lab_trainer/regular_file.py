@@ -24,11 +24,11 @@ def open_regular(path: Path) -> BinaryIO:
     except PermissionError as error:
         raise Failure("denied", f"Cannot read {path}: permission denied.", "Change the file permissions.") from error
     except OSError as error:
-        raise Failure("invalid", f"{path} is not a regular file.", "Use a file.") from error
+        raise Failure("invalid", f"{path} is not a regular file.", "Use a regular file.") from error
     if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         return file
     file.close()
-    raise Failure("invalid", f"{path} is not a regular file.", "Use a file.")
+    raise Failure("invalid", f"{path} is not a regular file.", "Use a regular file.")
 
 
 def read_regular(path: Path, largest: int) -> bytes:

@@ -155,7 +155,7 @@ export class RunComparisonSession extends Disposable {
 			}
 		}
 		const [one, other] = sides;
-		if (one === undefined || other === undefined) return { counts: null, reason: 'There is nothing to pair.' };
+		if (one === undefined || other === undefined) return { counts: null, reason: 'There are no problems to pair.' };
 		const { pairs, onlyFirst, onlySecond } = pairProblems(one, other);
 		return {
 			counts: {

@@ -87,7 +87,7 @@ export class DashboardPanel extends RunPanel<DashboardEvent, DashboardCommand, t
 				return {};
 			},
 			next: async ({ step }) => {
-				// The webview sends `showRecipe` for advice, which refers to an alert.
+				// For advice, the webview sends `showRecipe` with the ID of an alert instead.
 				if (step !== 'showAdvice') await vscode.commands.executeCommand(nextCommands[step], runFolder);
 				return {};
 			},

@@ -48,7 +48,7 @@ export function stagesOf(recipe: unknown): DashboardStage[] {
 	}));
 }
 
-/** Returns the number of training processes in a frozen recipe, or null if the number is one or not recorded. */
+/** Returns the number of training processes in a frozen recipe, or null if it is 1 or not recorded. */
 export function workersOf(recipe: unknown): number | null {
 	const decoded = decode(recipeFactsSchema, recipe);
 	if (!decoded.ok) return null;

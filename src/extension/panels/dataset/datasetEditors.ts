@@ -3,7 +3,7 @@ import { Disposable } from '../../../base/disposable.ts';
 import { viewTypes } from '../../ids.ts';
 import type { DatasetPanel } from './datasetPanel.ts';
 
-/** Creates the controller of an editor; its code is loaded when the first editor is opened. */
+/** Creates the controller for an editor; its code is loaded when the first editor is opened. */
 export type MakeDatasetPanel = (panel: vscode.WebviewPanel, uri: vscode.Uri) => Promise<DatasetPanel>;
 
 /** Read-only custom editors for dataset files. All state is in the panels. */

@@ -30,7 +30,7 @@ const app = {
 } as const;
 
 interface DatasetNeeds extends DifficultyNeeds {
-	/** Rows to show in new editors, by URI. Each is taken by the first of them. */
+	/** Rows to show in new editors, by URI. Each entry is used by the first editor opened for it. */
 	readonly rows: Map<string, number>;
 }
 
@@ -72,7 +72,7 @@ export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof 
 	protected readonly handlers: RequestHandlers<typeof datasetRequests>;
 
 	override restoreState(): void {
-		// Otherwise, the page would open the row again after its start.
+		// Otherwise, the page would open the row again after it restarts.
 		this.session.forgetRevealed();
 		super.restoreState();
 	}

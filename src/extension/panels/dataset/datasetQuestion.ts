@@ -25,7 +25,10 @@ export function taskUri(value: object): vscode.Uri {
 /** Maximum number of workspace files that are offered. */
 const maxOffered = 8;
 
-/** Finds dataset files in the workspace, those in the fewest folders first, without those of runs and labeled cases. */
+/**
+ * Finds dataset files in the workspace, except those in run folders and labeled cases. The least nested ones come
+ * first.
+ */
 async function workspaceFiles(): Promise<vscode.Uri[]> {
 	const found = await vscode.workspace.findFiles(
 		`**/*.{${tableExtensions.filter((extension) => extension !== 'json').join(',')}}`,
@@ -120,13 +123,13 @@ async function askSettings(task: TaskDataset['task']): Promise<TaskDataset | und
 	return given as TaskDataset;
 }
 
-/** Values of the settings that are names. */
+/** Choices for the settings that are names. */
 const names: Readonly<Record<string, readonly string[]>> = {
 	operation: operationNames,
 	language: solutionLanguages,
 	style: solutionStyles,
 };
-/** Settings that are fractions of the problems. */
+/** Settings that specify a fraction of the problems. */
 const fractions: readonly string[] = ['judged', 'proposed', 'general'];
 
 async function askSetting(title: string, key: string, value: unknown): Promise<unknown> {

@@ -67,7 +67,7 @@ export class DatasetSession extends Disposable {
 	#tests: readonly TestIndex[] = [];
 	#ratedRows = 0;
 	#viewNumber = 0;
-	/** Number of the latest requested view. */
+	/** Number of the most recently requested view. */
 	#asked = 0;
 	#filter: RowFilter = noFilter;
 	#sort: RowSort | null = null;
@@ -250,7 +250,7 @@ export class DatasetSession extends Disposable {
 		return result;
 	}
 
-	/** Key that changes with the rows in the view, their order, and the column mapping. */
+	/** Key that changes whenever the rows in the view, their order, or the column mapping change. */
 	get viewIdentity(): string {
 		const { prompt, answer, solution, preset } = this.mapping;
 		return JSON.stringify([prompt, answer, solution, preset, this.#filter, this.#sort, this.#facts.share, this.tests]);
@@ -277,18 +277,18 @@ export class DatasetSession extends Disposable {
 		this.#soon();
 	}
 
-	/** Row that was opened for the user last, counted by `number`; null if there is none. */
+	/** Row most recently opened by a command; `number` increases each time. Null if there is none. */
 	get revealed(): { readonly number: number; readonly row: number } | null {
 		return this.#revealed;
 	}
 
-	/** Opens a row in the webview, as soon as it is known. */
+	/** Opens a row in the webview as soon as the row is loaded. */
 	revealRow(row: number): void {
 		this.#revealed = { number: (this.#revealed?.number ?? 0) + 1, row };
 		this.#soon();
 	}
 
-	/** Keeps a page that starts again from opening the row that was opened for the user last. */
+	/** Prevents a restarted page from opening the `revealed` row again. */
 	forgetRevealed(): void {
 		this.#revealed = null;
 	}

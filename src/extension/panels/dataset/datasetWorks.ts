@@ -45,7 +45,7 @@ export class DatasetWorks {
 		}
 	}
 
-	/** Cancels the work of a kind, if any, and resolves when it has ended. */
+	/** Cancels any work of this kind, and resolves when it has ended. */
 	async cancel(what: DatasetWork): Promise<void> {
 		this.#works.get(what)?.controller.abort();
 		await this.ended(what);
@@ -61,7 +61,7 @@ export class DatasetWorks {
 		await Promise.allSettled([...this.#works.values()].map(({ ended }) => ended));
 	}
 
-	/** Resolves when the work of a kind has ended, for any reason. */
+	/** Resolves when any work of this kind has ended, for whatever reason. */
 	async ended(what: DatasetWork): Promise<void> {
 		await this.#works.get(what)?.ended.catch(() => undefined);
 	}

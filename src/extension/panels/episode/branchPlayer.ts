@@ -8,8 +8,8 @@ import { shownReset, shownTurn } from './shownEpisode.ts';
 type Changed = (branch: EpisodeBranch) => void;
 
 /**
- * Plays one episode in a new instance, turn by turn. Errors of the environment become part of the episode; other errors,
- * and cancellation, reject.
+ * Plays one episode in a new instance, turn by turn. Environment errors become part of the episode; other errors, and
+ * cancellation, reject.
  */
 export class BranchPlayer {
 	readonly #runner: EnvironmentRunner;
@@ -30,7 +30,7 @@ export class BranchPlayer {
 		return this.#branch;
 	}
 
-	/** Replaces the episode with one that has the same content. */
+	/** Replaces the episode with an equivalent one. */
 	adopt(branch: EpisodeBranch): void {
 		this.#branch = branch;
 	}

@@ -57,7 +57,7 @@ async function verifiedEpisode(
 	const { episode } = picked;
 	const rows = (await environmentData({ file, ...verifiedRows })).rows.filter(({ row }) => row === episode.row);
 	const [row] = rows;
-	// Row numbers are not unique in files too large for rows to be numbered.
+	// Rows sampled from very large files have no numbers, so several rows may match.
 	if (row === undefined || rows.length > 1) {
 		throw new Failure(
 			'missing',

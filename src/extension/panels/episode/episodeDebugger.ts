@@ -17,8 +17,8 @@ export interface DebuggedTurn {
 }
 
 /**
- * Plays an episode up to a turn in the debugger, which stops in the tools that the turn calls. Resolves to the turn's result,
- * or null if the session ended first.
+ * Plays an episode up to a turn in the debugger, which stops in the tools that the turn calls. Resolves to the turn's
+ * result, or null if the session ended first.
  * @param started called once the session is running
  */
 export async function debugTurn(

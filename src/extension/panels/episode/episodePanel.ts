@@ -40,7 +40,8 @@ const app = {
 } as const;
 
 /**
- * Maximum number of rows to choose from. With this seed, the first ones are those that verification in the editor uses.
+ * Maximum number of rows to choose from. With this seed, the first ones are those used for verification in the
+ * editor.
  */
 const rows = { ...verifiedRows, rows: 100 } as const;
 
@@ -49,7 +50,7 @@ export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof 
 	readonly #needs: EpisodePanelNeeds;
 	readonly #place: EpisodePlace;
 	readonly #session: EpisodeViewSession;
-	/** Whether the user has agreed to run a run's code or a package, or to use a server. */
+	/** Whether the user has agreed to run code from a run or a package, or to use a server. */
 	#agreed: boolean;
 	protected readonly handlers: RequestHandlers<typeof episodeRequests>;
 
@@ -60,7 +61,7 @@ export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof 
 		const { file } = place;
 		const { environments } = needs;
 		const own = isEnvironmentFile(file);
-		// Views of a package or a server are opened on request, but the window can also restore them.
+		// A view of a package or a server that was opened on request needs no further consent; a restored one does.
 		this.#agreed = place.runFolder === null && (own || !('started' in place));
 		this.#session = this.register(
 			new EpisodeViewSession(

@@ -30,7 +30,7 @@ export interface EpisodeViewNeeds {
 	forbidden(): string | null;
 	readonly debugs: boolean;
 	readonly saves: boolean;
-	/** Interval between updates while calls are repeated, in milliseconds. */
+	/** Interval between updates while calls are replayed, in milliseconds. */
 	readonly updateMs?: number;
 }
 
@@ -41,8 +41,8 @@ export interface StartedView {
 
 /**
  * Extension side of the episode view, which runs the environment and keeps the episodes. Only one action runs at a
- * time. The instance of the latest episode is kept for its next turn; to continue from anywhere else, the calls so far
- * are repeated.
+ * time. The instance of the latest episode is kept for its next turn; to continue from anywhere else, the calls so
+ * far are replayed.
  */
 export class EpisodeViewSession extends Disposable {
 	readonly #needs: EpisodeViewNeeds;
@@ -134,7 +134,7 @@ export class EpisodeViewSession extends Disposable {
 
 	/**
 	 * Makes the calls of the next turn. Creates a branch if the episode continues after this turn, was recorded, or
-	 * cannot be repeated.
+	 * cannot be replayed.
 	 */
 	call({ branch: id, turn, calls }: Extract<EpisodeCommand, { type: 'call' }>): void {
 		void this.#run(`Calling ${calls.map(({ name }) => name).join(', ')}`, async (signal) => {
@@ -156,7 +156,7 @@ export class EpisodeViewSession extends Disposable {
 	}
 
 	/**
-	 * Repeats the calls of an episode with the current code, after the action in progress. A new replay replaces a
+	 * Replays the calls of an episode with the current code, after the action in progress. A new replay replaces a
 	 * pending one.
 	 */
 	replay(id: number): void {
@@ -284,8 +284,8 @@ export class EpisodeViewSession extends Disposable {
 	}
 
 	/**
-	 * Returns an episode that can be continued from this turn: the latest one, or a repetition up to this turn. If the
-	 * repeated turns differ, it becomes a new episode.
+	 * Returns an episode that can be continued from this turn: the latest one, or a replay up to this turn. If the
+	 * replayed turns differ, the replay becomes a new episode.
 	 */
 	async #at(id: number, turn: number, signal: AbortSignal): Promise<BranchPlayer> {
 		const source = this.#branches.get(id);
@@ -383,7 +383,7 @@ export class EpisodeViewSession extends Disposable {
 	}
 }
 
-const changedNote = 'The environment responded differently when the calls so far were repeated.';
+const changedNote = 'The environment responded differently when the calls so far were replayed.';
 
 const rowGone = () => new Failure('missing', 'The row is no longer in the list.', 'Select another one.');
 

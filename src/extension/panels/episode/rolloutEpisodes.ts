@@ -18,7 +18,7 @@ export interface OpenedRollout {
 }
 
 /**
- * Returns a rollout's episode. Fails with `missing` if the turns or the row were not recorded, and like
+ * Returns a rollout's episode. Fails with `missing` if the turns or the row were not recorded, and with the errors of
  * {@link environmentOfRun}.
  */
 export async function openedRollout(runFolder: string, line: RolloutLine): Promise<OpenedRollout> {
@@ -38,8 +38,8 @@ export async function openedRollout(runFolder: string, line: RolloutLine): Promi
 }
 
 /**
- * Returns a run's copy of its environment file, and its dataset if that is a JSONL file. Fails with `missing` if the run has no
- * environment, and with `unsupported` if it is not a file.
+ * Returns a run's copy of its environment file, and its dataset if that is a JSONL file. Fails with `missing` if the
+ * run has no environment, and with `unsupported` if it is not a file.
  */
 export async function environmentOfRun(
 	runFolder: string,

@@ -89,7 +89,7 @@ function shownObservation(observation: string | null): Pick<Reset, 'observation'
 	return { observation: content, ...rest };
 }
 
-/** Truncates text that is too long to show. A hash distinguishes it from other text with the same beginning. */
+/** Truncates text that is too long to show. A hash distinguishes it from other texts that start the same way. */
 function shownText(text: string): { content: string; rest?: { length: number; hash: string } } {
 	if (text.length <= maxShownText) return { content: text };
 	return { content: text.slice(0, maxShownText), rest: { length: text.length, hash: sha256(text) } };

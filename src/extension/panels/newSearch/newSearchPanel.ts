@@ -106,7 +106,7 @@ export type NewSearchPanels = PanelSet<NewSearchPanel, null, SearchRequest>;
 export function newSearchPanels(context: PanelContext, searches: FormSearches): NewSearchPanels {
 	return new PanelSet<NewSearchPanel, null, SearchRequest>(context.extensionUri, {
 		viewType: panelTypes.newSearch,
-		what: 'the form of New Search',
+		what: 'the New Search form',
 		key: () => 'new',
 		title: () => 'New Search',
 		create: (panel, _, request) => new NewSearchPanel(panel, context, searches, request),

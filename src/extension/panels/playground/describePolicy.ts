@@ -55,7 +55,7 @@ function trainedFacts({ stages, environment, engine }: Recipe): Partial<ChosenPo
 		const value = (stage as Record<string, unknown> | undefined)?.[key];
 		return typeof value === 'number' && Number.isFinite(value) ? value : null;
 	};
-	// Checkpoints of the PyTorch engine cannot be asked for single turns.
+	// PyTorch engine checkpoints cannot generate one turn at a time.
 	const played = environment !== undefined && engine === 'embedded';
 	return {
 		environment: played ? displayText(environmentName(environment), 200) : null,

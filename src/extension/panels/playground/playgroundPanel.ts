@@ -189,7 +189,7 @@ export class PlaygroundPanel extends AppPanel<PlaygroundEvent, PlaygroundCommand
 		}
 	}
 
-	/** Opens *New Search* for one episode. Its tree shows the turns, and alternatives of tokens can be forced. */
+	/** Opens *New Search* for one episode. Its tree shows the turns, and alternative tokens can be forced. */
 	#playEpisode(side: 0 | 1): void {
 		const policy = this.#session.policies[side]?.spec;
 		if (policy === undefined) return;

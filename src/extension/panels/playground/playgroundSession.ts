@@ -53,7 +53,8 @@ export interface PlaygroundSessionOptions {
 }
 
 /**
- * The host side of a playground: asks policies, streams their answers, branches, checks answers, and keeps the history.
+ * Extension side of a playground: asks policies, streams their answers, branches, checks answers, and keeps the
+ * history.
  */
 export class PlaygroundSession extends Disposable {
 	readonly #options: PlaygroundSessionOptions;

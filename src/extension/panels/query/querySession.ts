@@ -57,7 +57,7 @@ const maxHistory = 50;
 const maxComponents = 500;
 
 /**
- * The host side of the query view: available runs, the last result, and queries in progress. When a hidden view is
+ * Extension side of the query view: available runs, the last result, and queries in progress. When a hidden view is
  * shown again, it gets the last result; queries continue while it is hidden.
  */
 export class QuerySession extends Disposable {

@@ -134,7 +134,7 @@ async function readReport(path: string): Promise<string> {
 	throw new Failure('full', `${basename(path)} is too long for a report.`, 'Open it as text.');
 }
 
-/** Open reports, one per file, and the server that reads their data, which starts with the first report. */
+/** Open reports, one per file, and the server that reads their data. The server starts with the first report. */
 class ReportPanels extends PanelSet<ReportPanel, string> {
 	constructor(context: PanelContext) {
 		const tools = new McpClient(() => requireServerProgram(context.extensionUri));

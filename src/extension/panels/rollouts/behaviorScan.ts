@@ -18,7 +18,7 @@ const longest = 200_000;
 const around = 70;
 /** Number of characters per part; text is processed in parts to yield to other tasks. */
 const part = 8000;
-/** Overlap between parts, longer than the longest phrase, so that phrases at the end of a part are found completely. */
+/** Overlap between parts, longer than the longest phrase, so that no phrase is split between parts. */
 const margin = 100;
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };

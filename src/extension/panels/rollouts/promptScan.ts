@@ -21,7 +21,7 @@ export const maxListed = 2000;
 
 /** Returns the answer stated in a completion, shortened, or null if none can be extracted. */
 export function answerOf(completion: RolloutLine['completion'], tags: TraceTags): string | null {
-	// In a conversation, the answer is in the policy's last message, as for rewards.
+	// As in rewards, a conversation's answer is in the policy's last message.
 	const text = typeof completion === 'string' ? completion : (policyTurns(completion, tags).at(-1)?.completion ?? '');
 	const shorten = (answer: string) =>
 		answer.length > longestAnswer ? `${answer.slice(0, longestAnswer - 1)}…` : answer;

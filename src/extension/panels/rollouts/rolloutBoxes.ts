@@ -5,7 +5,10 @@ import { type BoxSettings, drawnBoxes } from '../../../core/vision/drawnBoxes.ts
 import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
 import { type DrawnBox, rolloutPicture } from '../../../protocol/rolloutPicture.ts';
 
-/** Returns the boxes to draw on the picture of a rollout's prompt; none without a picture or a reward for boxes. */
+/**
+ * Returns the boxes to draw on the picture in a rollout's prompt; none without a picture or a reward that scores
+ * boxes.
+ */
 export function boxesOf(
 	line: RolloutLine,
 	{ think, answer, boxes }: TraceTags & { readonly boxes: BoxSettings | null },
@@ -13,7 +16,7 @@ export function boxesOf(
 	const picture = rolloutPicture(line.extra);
 	if (picture === null || boxes === null) return [];
 	const tags = { think, answer };
-	// As in rewards, the answer of a conversation is that of its last message.
+	// As in rewards, a conversation's answer is in its last message.
 	const last = typeof line.completion === 'string' ? line.completion : messageText(line.completion.slice(-1));
 	return drawnBoxes(soleAnswer(parseTrace(last, tags), tags), goldOf(line, boxes.column), boxes, picture);
 }

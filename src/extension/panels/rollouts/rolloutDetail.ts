@@ -71,7 +71,7 @@ export function episodeSummary(line: RolloutLine): RolloutDetail['episode'] {
 	};
 }
 
-/** Maximum length of a result that is not part of a message, and of a state. */
+/** Maximum length of a state, and of a result that is not part of a message. */
 const longestResult = 20_000;
 
 export function madeTurns(line: RolloutLine): MadeTurn[] {

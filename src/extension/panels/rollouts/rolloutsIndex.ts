@@ -9,11 +9,11 @@ import { correctness, finite, tokenCount, valueText } from './rolloutText.ts';
 /** Cached data for a step whose file was read once: locations of completions, but not their text. */
 export interface StepIndex {
 	readonly content: StepContent;
-	/** Maps groups to rollout indices to locations. */
+	/** Maps groups to the locations of their rollouts, by rollout index. */
 	readonly places: ReadonlyMap<number, ReadonlyMap<number, RolloutPlace>>;
 }
 
-/** Length of prompt previews, in characters; long enough to distinguish prompts with similar beginnings. */
+/** Length of prompt previews, in characters; long enough to distinguish prompts that start alike. */
 const promptPreview = 600;
 const answerPreview = 120;
 const examplesShown = 5;

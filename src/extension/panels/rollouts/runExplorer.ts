@@ -161,7 +161,7 @@ export class RunExplorer extends Disposable {
 
 	async #scan(command: Extract<ExplorerCommand, { type: 'scanPrompt' | 'scanBehaviors' }>): Promise<void> {
 		const { scan, split, all } = command;
-		// Run only one scan at a time, because scans are limited by the disk.
+		// Run only one scan at a time, because scans are disk-bound.
 		for (const other of this.#scans.values()) other.abort();
 		const controller = new AbortController();
 		this.#scans.set(scan, controller);

@@ -6,7 +6,7 @@ import type { RolloutSplit, RunContent } from '../../../runs/runContent.ts';
 
 /** Progress of a scan over the steps of a run. */
 export interface ScanCount {
-	/** Number of steps read; the total number of steps follows. */
+	/** Number of steps read, out of `total`. */
 	done: number;
 	total: number;
 	rollouts: number;
@@ -17,7 +17,7 @@ export interface ScanCount {
 }
 
 export interface ScanBounds {
-	/** Maximum number of rollouts in total; the maximum per step follows. */
+	/** Maximum number of rollouts, in total and per step. */
 	readonly rollouts: number;
 	readonly perStep: number;
 }

@@ -28,12 +28,12 @@ export interface StrategiesSessionOptions {
 /** Maximum length of a problem shown in a row, in characters. */
 const longestPrompt = 240;
 
-/** The host side of the comparison view: follows the summary and lists the searches for a point. */
+/** Extension side of the comparison view: follows the summary and lists the searches for a point. */
 export class StrategiesSession extends Disposable {
 	readonly #options: StrategiesSessionOptions;
 	#timer: NodeJS.Timeout | undefined;
 	#awake = false;
-	/** Key of the last posted state: the file's state and whether this window or another process was running the comparison. */
+	/** Key of the last posted state: the file's state and whether this window or another process was running it. */
 	#reported = '';
 	#looking: Promise<void> | null = null;
 	#problems: readonly ComparedProblem[] | null = null;

@@ -17,8 +17,8 @@ export interface InspectionOutcome {
 const pause = { ms: 5000, durations: 5 } as const;
 
 /**
- * Inspects a text with one message per line, in a thread. While the text only grows, the last result remains valid for
- * its beginning, and the whole text is inspected again from time to time.
+ * Inspects a text with one message per line, in a worker thread. As long as the text only grows, the last result
+ * remains valid for its beginning, and the whole text is inspected again from time to time.
  */
 export class LongInspections extends Disposable {
 	readonly #report: (outcome: InspectionOutcome) => void;
@@ -36,7 +36,7 @@ export class LongInspections extends Disposable {
 		this.register(toDisposable(() => this.#stop()));
 	}
 
-	/** Inspects a text; null if the panel shows no text with one message per line. */
+	/** Inspects a text; null if the shown text does not have one message per line. */
 	follow(lines: TextLines | null): void {
 		const grown = lines?.grown === true && this.#lines !== null;
 		this.#lines = lines;

@@ -24,13 +24,13 @@ export class TranscriptSession extends Disposable {
 	/** Index of the conversation to show from a file whose conversations are read one at a time. */
 	#sample = 0;
 	#growth: IDisposable | undefined;
-	/** The text that the page knows. */
+	/** Text last announced to the page. */
 	#announced: TranscriptText | null = null;
 	#version = 0;
 	#failure: Failure | null = null;
 	#looking: Promise<void> | null = null;
 	#awake = false;
-	/** Ends the reading of a long log when the panel is closed. */
+	/** Aborts reading a long log when the panel is closed. */
 	readonly #closed = new AbortController();
 
 	constructor(options: TranscriptSessionOptions) {
@@ -81,7 +81,7 @@ export class TranscriptSession extends Disposable {
 		return text.piece(from);
 	}
 
-	/** Returns lines of the text. Fails with `mismatch` if the text has changed or is not read by lines. */
+	/** Returns lines of the text. Fails with `mismatch` if the text has changed or is not read line by line. */
 	async lines(version: number, from: number, count: number): Promise<LoadedLines> {
 		const lines = this.#text?.byLines;
 		if (lines === undefined || version !== this.#version || from >= lines.count) {
@@ -109,7 +109,7 @@ export class TranscriptSession extends Disposable {
 				this.#replace(text);
 				this.#growth = text.byLines?.onGrowth?.(() => {
 					this.#version++;
-					// Otherwise, the page would append the lines to another text.
+					// Otherwise, the page would append the lines to a different text.
 					if (text === this.#announced) this.#snapshot(true);
 				});
 				this.#inspections.follow(text.byLines ?? null);

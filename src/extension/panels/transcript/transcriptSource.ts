@@ -54,9 +54,11 @@ export interface TextLines {
 	/** Whether the text is the previously opened one, with lines appended. */
 	readonly grown: boolean;
 	readonly file: InspectedFile;
-	/** Settles when all lines, and everything that belongs to them, have been read; absent if they have. */
+	/**
+	 * Settles when all lines, and everything that belongs to them, have been read; absent if they already have been.
+	 */
 	readonly ready?: Promise<void>;
-	/** Fires when lines have been appended; absent if that does not happen. */
+	/** Fires when lines have been appended; absent if the text cannot grow. */
 	readonly onGrowth?: Event<void>;
 	load(from: number, count: number): Promise<LoadedLines>;
 }
@@ -163,7 +165,7 @@ async function openArchive(
 	return openSample(handle, `${dev}:${ino}`, { samples, sample, before, problems, signal });
 }
 
-/** Samples of the logs that are open, so that the log is read again only when it has changed. */
+/** Samples of open logs, cached so that a log is reread only when it has changed. */
 const listed = new WeakMap<TranscriptText, { readonly identity: string; readonly found: WrittenSamples }>();
 
 /** Reads one sample of a JSON log. Closes the handle unless it fails. */
@@ -207,7 +209,7 @@ async function openSample(
 ): Promise<TranscriptText> {
 	const index = Math.min(sample, samples.length - 1);
 	const chosen = samples[index] as LoggedSample;
-	// While a log is being written, the other samples change.
+	// Identifies this sample alone, because the others change while a log is being written.
 	const own = `${file}:${chosen.stamp}:${index}/${samples.length}`;
 	if (own === before?.identity) {
 		await handle.close();
@@ -352,7 +354,7 @@ function convertedLine(line: string, context: LoggedContext): string {
 	}
 }
 
-/** Returns how many bytes to decode without splitting a UTF-8 character. Invalid bytes are kept as is. */
+/** Returns how many bytes to decode without splitting a UTF-8 character. Invalid bytes are kept. */
 export function wholeCharacters(buffer: Uint8Array, length: number): number {
 	for (let back = 1; back <= Math.min(3, length); back++) {
 		const byte = buffer[length - back] as number;

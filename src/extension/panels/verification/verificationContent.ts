@@ -41,14 +41,14 @@ export function rowSummary(row: VerifiedRow): RowSummary {
 	};
 }
 
-/** Returns the part to show: the chosen one if it has results, or the first one that does. */
+/** Returns the part to show: the chosen one if it has results, otherwise the first part that does. */
 export function shownPart(results: RewardResults | null, chosen: ResultPart | null): ResultPart | null {
 	if (results === null) return null;
 	if (chosen !== null && results[chosen] !== null) return chosen;
 	return resultParts.find((part) => results[part] !== null) ?? null;
 }
 
-/** Returns a verification with only the first of its rows. */
+/** Returns a verification with only its first rows. */
 export function verificationContent(
 	verification: Verification,
 	shown: {

@@ -61,7 +61,7 @@ export class VerificationSession extends Disposable {
 	readonly #options: VerificationSessionOptions;
 	#part: ResultPart | null;
 	#shown: Shown | null = null;
-	/** Objects from which the current result was computed; different objects mean a different result. */
+	/** Objects from which the current result was computed; if they differ, so does the result. */
 	#made: readonly unknown[] = [];
 	#result = 0;
 	#awake = false;
@@ -205,7 +205,7 @@ export class VerificationSession extends Disposable {
 		else this.#options.post({ type: 'status', status: this.#status(state) });
 	}
 
-	/** Updates to the latest state. Unchanged objects keep the result number. */
+	/** Updates to the latest state. The result keeps its number as long as its objects are unchanged. */
 	#update({ shown }: VerificationState): void {
 		const part = shown.view === 'verification' ? shownPart(shown.results, this.#part) : null;
 		const made: readonly unknown[] =

@@ -4,8 +4,8 @@ import { nameOf } from '../rewardValue.ts';
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * Returns why a call cannot be made with the given arguments, in the words that the model sees, or null. For missing
- * and unknown arguments, the text is that of Python's TypeError.
+ * Returns why a call cannot be made with the given arguments, worded as the model sees it, or null. For missing and
+ * unknown arguments, the text matches Python's TypeError.
  * @param owner name of the class
  */
 export function argumentFault(owner: string, schema: ToolSchema, given: unknown): string | null {
@@ -104,7 +104,9 @@ function what(value: unknown): string {
 
 const maxDepth = 64;
 
-/** Code that merges such an object into another one would change the prototype of all objects. */
+/**
+ * Returns whether a value is nested too deeply or has a `__proto__` key, which could change all objects when merged.
+ */
 function hasPrototypeKey(value: unknown, depth: number): boolean {
 	if (typeof value !== 'object' || value === null) return false;
 	if (depth > maxDepth || Object.hasOwn(value, '__proto__')) return true;

@@ -20,10 +20,10 @@ export interface Instance {
 
 type Constructor = (new () => Instance) & { readonly rewardRange?: unknown };
 
-/** A tool of the class. */
+/** A tool that the class defines. */
 export interface Tool {
 	readonly description: ToolDescription;
-	/** Names of the parameters, in order; null if they are not known. */
+	/** Parameter names, in order; null if unknown. */
 	readonly parameters: readonly string[] | null;
 }
 
@@ -89,7 +89,7 @@ function parsed(file: string): TypedModule {
 		const { message: why, loc } = error as { message?: unknown; loc?: { line?: unknown } };
 		const line = typeof loc?.line === 'number' ? { line: loc.line } : {};
 		// Node was able to load the file.
-		const action = 'The parser for types does not know this syntax. Write it differently, or move it to another file.';
+		const action = 'The type parser does not support this syntax. Rewrite it, or move it to another file.';
 		const message = `The types in the file cannot be read: ${String(why).replace(/ \(\d+:\d+\)$/, '')}`;
 		throw new LoadFault({ reason: 'invalid', message, action, file, ...line });
 	}

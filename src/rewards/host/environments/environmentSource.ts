@@ -34,7 +34,7 @@ export class EnvironmentSource {
 		return { line, endLine: line };
 	}
 
-	/** Returns a method of the class or of one that it extends, or null. */
+	/** Returns a method of the class or of a class it extends, or null. */
 	method(name: string): Declared | null {
 		for (const { node, module } of this.#chain) {
 			const found = methodsOf(node).find((one) => nameOf(one.key) === name);

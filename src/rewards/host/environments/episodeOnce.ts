@@ -8,7 +8,7 @@ import { EnvironmentServer } from './environmentServer.ts';
 
 /**
  * Debugger mode: plays the episode in a file. The environment variable REASONING_LAB_TURN limits breakpoints to a turn:
- * "0" during the reset, then the number of the turn, from 1.
+ * "0" during the reset, then the 1-based turn number.
  */
 export function playOnce(
 	capture: Capture,

@@ -9,8 +9,8 @@ const tag = /^@(\w+)\s*(.*)$/;
 const parameter = /^(?:\{[^}]*\}\s*)?\[?(\w+)(?:=[^\]]*)?\]?\s*(?:-\s*)?(.*)$/;
 
 /**
- * Parses a JSDoc comment without its delimiters: text, then `@param NAME TEXT` and `@returns TEXT`. The text of a tag can
- * continue on the next lines.
+ * Parses a JSDoc comment without its delimiters: text, then `@param NAME TEXT` and `@returns TEXT`. Tag text can
+ * continue on the following lines.
  */
 export function parseJsDoc(comment: string): JsDoc {
 	const description: string[] = [];

@@ -17,9 +17,9 @@ export interface CallResult {
 	readonly stack?: string;
 }
 
-/** Locations of user code and of this program, for describing errors. */
+/** Locations of user code and this program, for describing errors. */
 export interface Place {
-	/** Absolute path of the environment file. */
+	/** Absolute path to the environment file. */
 	readonly file: string;
 	/** Folder that contains this program. */
 	readonly own: string;

@@ -1,6 +1,6 @@
 import { checkValue } from '../rewardValue.ts';
 
-/** Reward of a turn: what an environment appends to its list `turnRewards`. Ignored if it is not a list. */
+/** Turn rewards, which an environment appends to its `turnRewards` property. Ignored if it is not a list. */
 type Owner = { readonly turnRewards?: unknown } | undefined;
 
 const contains = 'turnRewards contains';
@@ -8,7 +8,7 @@ const contains = 'turnRewards contains';
 /** Returns the number of rewards so far. */
 export const turnRewardCount = (instance: Owner): number => listOf(instance).length;
 
-/** Returns the sum of the rewards after the first `count`, which is null if there are none, or what is wrong with them. */
+/** Returns the sum of the rewards after the first `count` (null if there are none), or an error if they are invalid. */
 export function earnedSince(
 	instance: Owner,
 	count: number,

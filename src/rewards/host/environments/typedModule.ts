@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { tsPlugin } from '@sveltejs/acorn-typescript';
 import { type Comment, type Options, Parser } from 'acorn';
 
-/** A node of the syntax tree, with types. Its other properties depend on its type (ESTree, and TSESTree for types). */
+/** A node in the syntax tree, with types. Its other properties depend on its type (ESTree, and TSESTree for types). */
 export interface TypedNode {
 	readonly type: string;
 	readonly start: number;
@@ -32,10 +32,10 @@ export class TypedModule {
 	/** Parsed modules by path; null if a module cannot be parsed. Shared by all modules of a program. */
 	readonly #modules: Map<string, TypedModule | null>;
 
-	/** @throws SyntaxError, or the error of the file system */
+	/** @throws SyntaxError, or a file system error */
 	constructor(path: string, modules: Map<string, TypedModule | null> = new Map()) {
 		this.path = path;
-		// Node has not loaded files with only types, so they can be pipes. (The declarations lack numeric flags.)
+		// Node has not loaded type-only files, so they could be pipes. (The type declarations lack numeric flags.)
 		const flag = (constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)) as unknown as string;
 		this.text = readFileSync(path, { encoding: 'utf8', flag });
 		this.#modules = modules;
@@ -133,10 +133,10 @@ interface ParsedText {
 }
 
 /**
- * Parses a module. The parser's plugin (1.0.13) rejects some async arrow functions with type parameters, depending on the text
- * around them. The types in such functions are not needed, so a text that cannot be parsed is parsed again without their
- * type parameters, with the same positions.
- * @throws SyntaxError of the original text
+ * Parses a module. The parser plugin (1.0.13) rejects some async arrow functions with type parameters, depending on the
+ * surrounding text. Their types are not needed, so text that fails to parse is parsed again without these type
+ * parameters, at the same positions.
+ * @throws SyntaxError for the original text
  */
 function parsed(text: string): ParsedText {
 	try {

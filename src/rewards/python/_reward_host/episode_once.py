@@ -1,6 +1,6 @@
 """Debugger mode: `reward_host.py --episode REQUEST REPLY` plays the episode in a file and writes the result. The
-environment variable REASONING_LAB_TURN limits breakpoints to a turn: "0" during the reset, then the number of the turn,
-from 1.
+environment variable REASONING_LAB_TURN limits breakpoints to a turn: "0" during the reset, then the 1-based turn
+number.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Describes exceptions for the author of the reward."""
+"""Describes exceptions for the reward's author."""
 
 import os
 import traceback

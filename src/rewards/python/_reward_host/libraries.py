@@ -1,4 +1,4 @@
-"""Finds the library of a foreign environment in this interpreter, and the files of an environment in a folder."""
+"""Finds a foreign environment's library in this interpreter, and an environment's files in a folder."""
 
 import importlib
 import importlib.metadata
@@ -89,7 +89,7 @@ def _installed(names):
 
 
 def local_files_below(folder):
-    """Returns the loaded files of this process that are in a folder, at most 200."""
+    """Returns this process's loaded files in a folder, at most 200."""
     prefix = os.path.join(os.path.realpath(folder), "")
     loaded = {os.path.realpath(module.__file__) for module in list(sys.modules.values()) if _has_file(module)}
     return sorted(path for path in loaded if path.startswith(prefix) and f"{os.sep}site-packages{os.sep}" not in path)[:200]

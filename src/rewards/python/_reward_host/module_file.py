@@ -51,7 +51,7 @@ def execute(path, noun, passing=()):
 
 
 def signature_end(source, node):
-    """Returns the line of the colon after the parameters."""
+    """Returns the line with the colon after the parameters."""
     lines = source.splitlines(keepends=True)[node.lineno - 1 : node.body[0].lineno]
     depth = 0
     try:

@@ -13,7 +13,7 @@ from .plain_schema import plain_tool
 
 _NAMES = ("openenv-core", "openenv")
 _OLDEST = (0, 3)
-# Titles of the action schemas of environments whose actions are the tools of an MCP server.
+# Action schema titles in environments whose actions are the tools of an MCP server.
 _MCP_TITLES = ("Action", "CallToolAction", "ListToolsAction")
 # Columns of a row that are not arguments of reset.
 _NOT_RESET = ("prompt", "answer", "calls", "tools")

@@ -94,7 +94,7 @@ def _union(options):
 
 
 def _resolved(schema, definitions):
-    """Follows a reference, and a list with one schema to combine, a few times."""
+    """Resolves references and single-schema `allOf` lists, up to a few levels deep."""
     for _ in range(8):
         reference = schema.get("$ref")
         parts = _list(schema.get("allOf"))
@@ -109,7 +109,7 @@ def _resolved(schema, definitions):
 
 
 def _line(text):
-    """Returns one line, without the headings that would start a section of a docstring."""
+    """Returns one line, without headings that would start a docstring section."""
     line = " ".join(str(text).split())[:_MAX_TEXT]
     for heading in ("Args:", "Returns:", "Raises:"):
         line = line.replace(heading, heading[:-1])

@@ -1,4 +1,4 @@
-"""Rewards of turns: what an environment appends to its list `turn_rewards`. Ignored if it is not a list."""
+"""Turn rewards, which an environment appends to its `turn_rewards` attribute. Ignored if it is not a list."""
 
 from . import scoring
 

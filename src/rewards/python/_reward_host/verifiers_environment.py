@@ -69,7 +69,7 @@ class VerifiersEnvironment:
         return rows
 
     def task(self, index):
-        """Returns the task at a position of the taskset, or None."""
+        """Returns the task at a position in the taskset, or None."""
         if self._iterator is None:
             self._iterator = iter(self._taskset)
         missing = index + 1 - len(self._tasks)
@@ -122,7 +122,7 @@ class VerifiersEnvironment:
         try:
             return loaders.import_taskset(self.identifier)
         except ModuleNotFoundError as error:
-            # An error with a cause says that the package itself is missing, not one that it imports.
+            # An error with a cause means that the package itself is missing, not a package that it imports.
             missing = getattr(error.__cause__, "name", None)
             if missing is None or missing.partition(".")[0] != self.identifier.rsplit("/", 1)[-1].replace("-", "_").lower():
                 raise
@@ -156,7 +156,7 @@ class VerifiersEnvironment:
         return task is not None and len(task.hooks("stop")) > 0
 
     def servers(self):
-        """Returns (servers of all tasks, new servers for one task)."""
+        """Returns (servers for all tasks, new servers for one task)."""
         return self._shared, self._start(self._task_type.toolsets(self._config))
 
 
@@ -173,7 +173,7 @@ class _Server:
             raise libraries.fault("unsupported", message)
         kind = getattr(getattr(config, "runtime", None), "type", "subprocess")
         if kind != "subprocess" or getattr(config, "colocated", False):
-            raise libraries.fault("unsupported", f"The tools {name} of {identifier} need the runtime {kind} of an agent")
+            raise libraries.fault("unsupported", f"The tools {name} of {identifier} need the {kind} runtime of an agent")
         self.toolset = toolset
         self.mcp = MCPServer(name, log_level="ERROR")
         event_loop().run_until_complete(self._open())
@@ -188,7 +188,7 @@ class _Server:
         return f"{prefix}_{name}" if prefix else name
 
     def bind(self, trace):
-        """Makes tools read and write the state of an episode (`ServerBase._pull_state` and `_push_state` in 0.4)."""
+        """Makes tools read and write an episode's state (`ServerBase._pull_state` and `_push_state` in 0.4)."""
         from verifiers.v1.mcp import server
 
         async def pull():

@@ -417,7 +417,7 @@ process.exit = process.reallyExit = (status = process.exitCode) => {
 	throw new Ended('the test has ended');
 };
 
-/** Returns why the row's tests cannot run with any answer, or null if no such reason is found. */
+/** Returns why the row's tests cannot run with any answer, or null if no reason is found. */
 function faultOf(error) {
 	if (error instanceof Misunderstood) return error.message;
 	if (!(error instanceof ReferenceError) || remoteErrors.has(error)) return null;

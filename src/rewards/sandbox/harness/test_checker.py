@@ -30,7 +30,7 @@ class Stopped(BaseException):
 
 # Raising these would end an iteration in the checker instead of failing it: all(map(f, values)) would then be true.
 UNSAFE = (StopIteration, StopAsyncIteration, GeneratorExit, SystemExit, KeyboardInterrupt, AssertionError)
-# Requests, and how many of them were calls, since the test began. pytest inspects attributes of the objects it finds.
+# Requests since the test began, and how many were calls. pytest inspects attributes of the objects it finds.
 state = {"stopped": False, "requests": 0, "calls": 0}
 error_classes = {}
 # Names from the answer that the tests can see.

@@ -1,10 +1,10 @@
 /**
  * `describe`, `it` and hooks for tests in the style of Mocha, Jest and node:test. Tests are collected while the code
- * runs, and run one after another once it has ended. The checker determines what counts as an assertion, as a function
- * from the answer and as a fault in the row.
+ * runs, and run one after another once it has ended. The checker determines what counts as an assertion, a function
+ * from the answer, or a fault in the row.
  */
 
-/** Makes the use of unsupported properties an error, such as `it.each` and `describe.skip`. */
+/** Makes using unsupported properties, such as `it.each` and `describe.skip`, an error. */
 function withoutParts(target, name, notRun) {
 	return new Proxy(target, {
 		get(_, key) {

@@ -27,7 +27,7 @@ const wide: Partial<SandboxLimits> = {
 	processes: 400,
 };
 
-/** First line of output of an attempt that has started. */
+/** First line of output from an attempt that has started. */
 const startedLine = '{"started": true}\n';
 
 const saidSchema = v.object({

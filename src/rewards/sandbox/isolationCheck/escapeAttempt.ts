@@ -31,7 +31,7 @@ export interface EscapeAttempt {
 	judge?(said: Said, run: SandboxOutput, surroundings: Surroundings): Verdict | Promise<Verdict>;
 }
 
-/** Last line of output of an attempt, or null if it did not produce one. */
+/** Last line of an attempt's output, or null if there is none. */
 export type Said = {
 	readonly escaped?: boolean | undefined;
 	readonly skipped?: boolean | undefined;

@@ -146,7 +146,7 @@ export async function makeSurroundings(workspace: string): Promise<Surroundings>
 	}
 }
 
-/** Starts the servers that attempts try to reach. `path` is the path of a socket in the folder. */
+/** Starts the servers that attempts try to reach. `path` is the path to a socket in the folder. */
 async function startServers(folder: string, token: string, undo: (() => unknown)[]) {
 	const tcp = createServer(answer);
 	const port = await listen(tcp, { port: 0, host: '::' }).catch(() => listen(tcp, { port: 0, host: '0.0.0.0' }));

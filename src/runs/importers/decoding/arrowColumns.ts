@@ -82,8 +82,8 @@ export class ArrowColumns {
 	}
 
 	/**
-	 * Returns values without applying the validity bits: missing ones have arbitrary values, or undefined if a dictionary
-	 * has no such index.
+	 * Returns values without applying the validity bits: missing values are arbitrary, or undefined if a dictionary has
+	 * no such index.
 	 */
 	async #present(column: ArrowColumn, from: number, to: number): Promise<unknown[]> {
 		const { type, buffers, children } = column;
@@ -158,7 +158,7 @@ export class ArrowColumns {
 		return [];
 	}
 
-	/** Returns the start and end offsets of a range of values, which must not decrease. */
+	/** Returns the start and end offsets of a range of values. Offsets must not decrease. */
 	async #offsets(region: Region, bytes: 4 | 8, from: number, to: number): Promise<number[]> {
 		const view = viewOf(await this.#bytes(region, from * bytes, (to - from + 1) * bytes));
 		const ends = numbers(to - from + 1, view, bytes === 4 ? intReaders.signed[4] : intReaders.signed[8]);

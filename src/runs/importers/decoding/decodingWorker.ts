@@ -42,7 +42,7 @@ async function answer(request: DecodingRequest): Promise<DecodingResult> {
 }
 
 // The columns of a damaged row group are read concurrently. The first failure is the response, and later ones have no
-// handler. Left unhandled, they would terminate the thread during the next request, for another file.
+// handler. Left unhandled, they would terminate the thread during the next request, even one for another file.
 process.on('unhandledRejection', () => undefined);
 
 parentPort?.on('message', async ({ id, request }: { id: number; request: DecodingRequest }) => {

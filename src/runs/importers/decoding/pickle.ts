@@ -10,8 +10,8 @@ import {
 } from './pickleValues.ts';
 
 /*
- * Python's pickle format (Lib/pickletools.py), protocols 2 to 5, as data: nothing is imported or called. Opcodes that
- * only older protocols use are errors.
+ * Python's pickle format (Lib/pickletools.py), protocols 2 to 5, as data: nothing is imported or called. Opcodes used
+ * only by older protocols are errors.
  */
 
 /** Maximum number of objects. Numbers in long lists are not counted, because they stay encoded. */
@@ -230,8 +230,8 @@ export class Pickle {
 	}
 
 	/**
-	 * Leaves the entries of a list encoded if all that are added together are numbers, such as token ids: a batch can have
-	 * millions of them, and only one rollout is needed at a time.
+	 * Leaves entries encoded if all entries added to a list in one operation are numbers, such as token ids: a batch
+	 * can have millions of them, and only one rollout is needed at a time.
 	 */
 	#encodedNumbers(): boolean {
 		const list = this.#stack.at(-1);

@@ -62,7 +62,7 @@ function arrayOf(type: unknown, bytes: unknown, shape: readonly number[]): unkno
 	return new PickleTensor(known, bytes instanceof PickleBytes ? bytes : null, 0, shape, null);
 }
 
-/** Pairs of a mapping that was pickled as a list of tuples. */
+/** Returns the dictionary for a mapping that was pickled as a list of pairs. */
 function dictOf(pairs: unknown): PickleDict {
 	const dict = new PickleDict();
 	if (!(pairs instanceof PickleList)) return dict;

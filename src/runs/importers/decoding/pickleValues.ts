@@ -57,7 +57,7 @@ export class PickleName {
 	}
 }
 
-/** An object of a class that is not read. Only the name of its class is kept. */
+/** An object of an unsupported class. Only the name of the class is kept. */
 export class PickleObject {
 	readonly name: string;
 
@@ -66,7 +66,7 @@ export class PickleObject {
 	}
 }
 
-/** A file of the archive with the elements of a tensor. */
+/** The file in the archive that contains the elements of a tensor. */
 export class TorchStorage {
 	/** Name of torch's storage class, such as "FloatStorage". */
 	readonly type: string;

@@ -139,8 +139,8 @@ async function listIn(saved: PickleDict, name: string, data: PickledData): Promi
 }
 
 /**
- * Returns the rows of a dictionary of columns, with the columns that have as many entries as `counted`, or null if it has
- * no such column. A column is a list, such as one with a tensor per row, or a tensor.
+ * Returns the rows of a dictionary of columns, using only columns with as many entries as the column `counted`; null
+ * if that column is missing. A column is a list, such as one with a tensor per row, or a tensor.
  */
 async function tableIn(table: PickleDict, counted: string, data: PickledData): Promise<PickleList | null> {
 	const columns: [string, readonly unknown[]][] = [];

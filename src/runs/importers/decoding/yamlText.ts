@@ -13,10 +13,10 @@ export function parseYaml(text: string): unknown {
 	return document.toJS({ maxAliasCount: yamlAliases });
 }
 
-/** Token of the lexer after which the text of a scalar follows. */
+/** Lexer token that precedes the text of a scalar. */
 const scalar = '\u001f';
 
-/** Throws an Error if lists and maps in brackets are nested too deeply: parsing them takes seconds. */
+/** Throws an Error if flow collections are nested too deeply, because parsing them would take seconds. */
 function checkDepth(text: string): void {
 	if (text.split(/[[{]/, jsonLimits.depth + 2).length < jsonLimits.depth + 2) return;
 	let depth = 0;

@@ -45,18 +45,18 @@ function turnOf(value: unknown): Turn | null {
 	};
 }
 
-/** Returns the value of columns and fields that can be JSON text or the value itself. */
+/** Parses a column or field that might be stored as JSON text; returns any other value unchanged. */
 const opened = (value: unknown) => parsedJson(value) ?? value;
 
 interface Trajectory {
 	readonly turns: unknown;
-	/** The same turns with data from their choices, if those are stored alongside. */
+	/** The same turns with data from their choices, if stored alongside. */
 	readonly choices?: unknown;
 	readonly reward: unknown;
 	readonly metrics: unknown;
 	readonly metadata: unknown;
 	readonly logs: unknown;
-	/** Versions of the policy at the start and at the end, if they are stored. */
+	/** Versions of the policy at the start and at the end, if stored. */
 	readonly versions: readonly [initial: unknown, final: unknown];
 	readonly groupKey: string;
 	readonly groupMetadata: unknown;

@@ -2,20 +2,20 @@ import { type Fields, integerOf, listOf, numberOf, textOf } from '../foreignValu
 
 /*
  * With context parallelism, each rank has the values of some tokens of a response (slice_log_prob_with_cp in
- * miles/backends/training_utils/cp_utils.py, commit 31f1ca961). A sequence is divided into 2 × `cp_size` chunks of the
- * same length, of which rank r has chunk r and, for balance, chunk 2 × `cp_size` - 1 - r. The values of both are
- * concatenated. Values belong to the positions that predict the tokens, one before the tokens.
+ * miles/backends/training_utils/cp_utils.py, commit 31f1ca961). A sequence is divided into 2 × `cp_size` chunks of
+ * equal length. For balance, rank r has chunk r and chunk 2 × `cp_size` - 1 - r. The values of both are concatenated.
+ * Each value belongs to the position that predicts its token, one before the token itself.
  */
 
 /** Sizes in tokens. */
 interface Sequence {
 	readonly total: number;
 	readonly response: number;
-	/** Length that is divided into chunks: `total`, or the one to which the sequences of a batch are padded. */
+	/** Length that is divided into chunks: `total`, or the length to which all sequences of the batch are padded. */
 	readonly divided: number;
 }
 
-/** Returns the ranges of the response's tokens, from 0, whose values a rank has, in the order of its values. */
+/** Returns the 0-based ranges of response tokens whose values a rank has, in the order of those values. */
 export function rangesOf(
 	{ total, response, divided }: Sequence,
 	rank: number,
@@ -32,7 +32,7 @@ export function rangesOf(
 	return ranges;
 }
 
-/** Number of ranks that shared the sequence of a record; 1 without context parallelism, or if it is not recorded. */
+/** Number of ranks that shared the sequence of a record; 1 without context parallelism, or if not recorded. */
 const sizeOf = (record: Fields): number => integerOf(record.cp_size) ?? 1;
 
 function sequenceOf(record: Fields, response: number): Sequence | null {
@@ -40,11 +40,11 @@ function sequenceOf(record: Fields, response: number): Sequence | null {
 	const divided = textOf(record.qkv_format) === 'bshd' ? integerOf(record.max_seq_lens) : total;
 	if (total === null || divided === null || divided < total || integerOf(record.response_lengths) !== response)
 		return null;
-	// Every rank has all tokens, so a length that is made up is never more than what the file has.
+	// Every rank has all tokens, so an invented length cannot exceed the number of tokens in the file.
 	return response <= total && listOf(record.tokens).length === total ? { total, response, divided } : null;
 }
 
-/** Returns the tokens whose values a record has, or null if they are not known. */
+/** Returns the tokens whose values a record has, or null if unknown. */
 function tokensIn(record: Fields, response: number, size: number): readonly (readonly [number, number])[] | null {
 	const rank = integerOf(record.cp_rank);
 	const sequence = sequenceOf(record, response);
@@ -53,9 +53,9 @@ function tokensIn(record: Fields, response: number, size: number): readonly (rea
 }
 
 /**
- * Returns a column with one value per token of a response from the training data of one or more ranks, or null if none
- * of them has it. Values are null for tokens whose rank is missing. Values whose tokens are not certain, because a rank
- * has fewer or more of them than its part of the sequence, are left out.
+ * Returns a column with one value per token of a response from the training data of one or more ranks, or null if
+ * none of them has it. Values are null for tokens whose rank is missing. A rank's values are ignored if their number
+ * differs from its number of tokens, because it is then unclear which value belongs to which token.
  */
 export function columnOf(
 	records: readonly Fields[],
@@ -67,7 +67,7 @@ export function columnOf(
 	for (const record of records) {
 		const values = listOf(record[column]);
 		if (values.length === 0) continue;
-		// A short response can be in the chunks of one rank.
+		// A short response can be entirely in one rank's chunks.
 		if (values.length === response) return values.map(numberOf);
 		const size = sizeOf(record);
 		const ranges = size > 1 && (shared ?? size) === size ? tokensIn(record, response, size) : null;

@@ -2,8 +2,8 @@ import { type Fields, fieldsOf, listOf, numberOf, textOf } from '../foreignValue
 import type { TimedActivity } from '../timeline.ts';
 
 /*
- * Events of a sample in an Inspect log (inspect_ai/event): a model call or a tool call is one event with both of its times,
- * and a scorer is a span with a start event and an end event.
+ * Events of a sample in an Inspect log (inspect_ai/event): a model call or a tool call is one event with both a start
+ * and an end time, and a scorer is a span with separate start and end events.
  */
 
 /** Maximum number of events to examine. */

@@ -45,7 +45,7 @@ function requestsOf(row: Fields): (readonly unknown[])[] {
 	return given.map((request: unknown) => (Array.isArray(request) ? request : Object.values(fieldsOf(request) ?? {})));
 }
 
-/** With a chat template that is applied by the server, the context is the JSON text of a list of messages. */
+/** If the server applies the chat template, the context is the JSON text of a list of messages. */
 function contextOf(value: unknown): ForeignRollout['prompt'] {
 	const text = textOf(value) ?? '';
 	return (text.startsWith('[{') ? messagesOf(parsedJson(text)) : null) ?? text;

@@ -12,7 +12,7 @@ export function conversationOf(value: unknown): { prompt: Message[]; completion:
 	return { prompt: messages.slice(0, first), completion: messages.slice(first) };
 }
 
-/** Returns whether a name under which something was logged belongs to an evaluation. */
+/** Returns whether a logged name belongs to an evaluation. */
 export function isEvaluationKey(key: string): boolean {
 	return /^(eval|evaluation|val|valid|validation|test)([/_.-]|$)/i.test(key);
 }

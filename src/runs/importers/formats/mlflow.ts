@@ -179,7 +179,7 @@ export const mlflow: RunFormat = {
 		metrics: metricsOf,
 	})),
 	notes: [
-		'A database contains all runs. Metrics from the run that logged last keep their names; names from other runs start with the first characters of the run id.',
+		'All runs in a database are read as one. Metrics from the run that logged last keep their names; names from other runs start with the first characters of the run id.',
 		'Each trace is a rollout without a step: the inputs and outputs of its root span. MLflow records no rewards for traces.',
 	],
 	async recognize(folder) {

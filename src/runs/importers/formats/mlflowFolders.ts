@@ -5,7 +5,7 @@ import type { RunEvidence, RunFacts, RunFormat } from '../runFormat.ts';
 import { mlflowTrace } from './mlflow.ts';
 
 /*
- * MLflow's store in folders (mlflow/store/tracking/file_store.py), `mlruns` by default before MLflow 3.
+ * MLflow's folder-based store (mlflow/store/tracking/file_store.py), `mlruns` by default before MLflow 3.
  * {experiment}/{run} has meta.yaml and one file per metric, and {experiment}/traces has one folder per trace.
  */
 
@@ -39,7 +39,7 @@ function metricsOf(record: unknown, { file }: { readonly file: string }): readon
 	];
 }
 
-/** A file with the spans of a trace, which is represented by its root span. */
+/** The file with the spans of a trace. The trace is represented by its root span. */
 function tracesIn(record: unknown, trace: string): readonly ForeignRollout[] | string {
 	const spans = fieldsOf(record)?.spans;
 	if (!Array.isArray(spans)) return 'has no spans';
@@ -87,7 +87,7 @@ export const mlflowFolders: RunFormat = {
 	],
 	metrics: [{ pattern: 'metrics/**/{name}', form: 'lines', metrics: metricsOf }],
 	notes: [
-		'Each run of an experiment is a separate run; the traces of an experiment form one more run.',
+		'Each run of an experiment is a separate run; the traces of an experiment form an additional run.',
 		'Each trace is a rollout without a step: the inputs and outputs of its root span. MLflow records no rewards for traces.',
 	],
 	async recognize(folder) {

@@ -86,7 +86,9 @@ function truncatedOf(response: Fields): boolean | null {
 	return status === 'completed' ? false : null;
 }
 
-/** Values from the resources server's verification except the reward, such as whether the answer could be parsed. */
+/**
+ * Values from the resources server's verification other than the reward, such as whether the answer could be parsed.
+ */
 function scoresOf(row: Fields): Record<string, number | null> {
 	const own = new Set(['reward', '_ng_task_index', '_ng_rollout_index']);
 	const entries = Object.entries(row).filter(

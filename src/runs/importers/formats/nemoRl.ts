@@ -70,7 +70,7 @@ function splitTexts(texts: readonly string[], trained: TrainedTokens | null) {
 	return { prompt, completion };
 }
 
-/** With dynamic sampling, `rewards` covers all sampled rows, and the rows that were kept have the filtered rewards. */
+/** With dynamic sampling, `rewards` covers all sampled rows, and `filtered_rewards` only the kept ones. */
 function rewardOf(record: Fields): number | null | undefined {
 	const rewards = record.filtered_rewards ?? record.rewards;
 	if (rewards === undefined) return undefined;

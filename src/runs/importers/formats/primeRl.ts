@@ -37,7 +37,7 @@ const credit: CompanionFile = {
 const episodes = (record: unknown, context: RecordContext) =>
 	episodeRollouts(record, (id) => (context.companion?.(id) as TraceCredit | undefined) ?? null, context.step);
 
-/** Reads a row or a single trace, because the file name stayed the same when the content changed. */
+/** Reads a row or a single trace, because the content changed but the file name did not. */
 const rollouts = (record: unknown, { step }: RecordContext) =>
 	Array.isArray(fieldsOf(record)?.nodes) ? episodeRollouts(record, undefined, step) : evaluationRow(record);
 
@@ -138,7 +138,7 @@ async function hasTraces(folder: FolderView): Promise<boolean> {
 	for (const { pattern } of perStep) if (await folder.has(pattern)) return true;
 	for (const { pattern } of streams) {
 		for (const file of await folder.some(pattern, 3)) {
-			// For a compressed file, the name has to suffice.
+			// A compressed file is recognized by its name alone.
 			if (file.path.endsWith('.zst')) return true;
 			if (topKeys((await folder.head(file.path)) ?? '').has('traces')) return true;
 		}

@@ -55,7 +55,7 @@ const answerOf = (task: Fields | null): unknown => {
 	return boundedValue(task?.ground_truth ?? task?.answer ?? metadata?.ground_truth ?? metadata?.answer ?? null);
 };
 
-/** Returns the conversation of a step: all earlier messages repeated, followed by the model's response. */
+/** Returns the conversation of a step: all earlier messages, followed by the model's response. */
 function conversation(step: Fields, question: string): Message[] {
 	const messages = listOf(step.chat_completions)
 		.map(messageOf)
@@ -115,7 +115,7 @@ function groupOf(episode: Fields, question: string): string {
 	return colon > 0 ? id.slice(0, colon) : id;
 }
 
-/** Returns the name that the run's episodes start with, which does not depend on what else an episode contains. */
+/** Returns the most common name of an episode's first trajectory in the run. */
 const mainName = (learned: unknown): string | null =>
 	(learned as { readonly main: string | null } | undefined)?.main ?? null;
 

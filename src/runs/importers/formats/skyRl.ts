@@ -19,15 +19,15 @@ import { topKeys } from '../topKeys.ts';
 
 /*
  * skyrl/train/utils/trainer_utils.py: `dump_per_dataset_eval_results` writes one file per data source, plus the means
- * over all sources. A standalone evaluation has no step. It is a separate run, even if it is in the folder of a training
- * run, which often is the default one.
+ * over all sources. A standalone evaluation has no step. It is a separate run, even if it is stored in a training run's
+ * folder, as it often is by default.
  */
 
 const stepFolders = ['dumped_evals/global_step_{step}_evals/', 'global_step_{step}_evals/'];
 const standaloneFolders = ['dumped_evals/eval_only/', 'eval_only/'];
 const means = 'aggregated_results';
 
-/** Returns the total reward, given as one number or as per-token rewards to add up. */
+/** Returns the total reward: a single number, or the sum of per-token rewards. */
 function rewardOf(score: unknown): number | null {
 	return Array.isArray(score) ? sumOf(numbersOf(score)) : numberOf(score);
 }

@@ -25,12 +25,12 @@ import { columnOf } from './contextParallel.ts';
 import { conversationOf } from './loggedTraces.ts';
 
 /*
- * Debug dumps of slime (slime/observability/rollout_data_utils.py) and of its successor miles
+ * Debug dumps from slime (slime/observability/rollout_data_utils.py) and its successor miles
  * (miles/ray/rollout/debug_data.py): one torch.save file per step with the samples as dictionaries. With
  * `--dump-details FOLDER`, they are in FOLDER/rollout_data; `--save-debug-rollout-data` can give them other names. The
  * data that slime trained on is in FOLDER/train_data (slime/observability/train_data_utils.py): a list of the same
- * samples, with the values of each token of the response. miles (miles/utils/train_dump_utils.py) writes one file per
- * rank with the samples by column. Ranks of the same data-parallel group repeat each other, and those of earlier
+ * samples, with per-token values for the response. miles (miles/utils/train_dump_utils.py) writes one file per rank
+ * with the samples by column. Ranks in the same data-parallel group repeat each other's data, and those of earlier
  * pipeline stages have no log-probabilities. With context parallelism, a rank has the values of some tokens of a
  * response (contextParallel.ts).
  */
@@ -39,7 +39,7 @@ const names = ['rollout_data/{step}.pt', '{step}.pt', '{name}_{step}.pt'];
 const evaluationNames = ['rollout_data/eval_{step}.pt', 'eval_{step}.pt', '{name}_eval_{step}.pt'];
 const list = 'samples';
 
-/** Rewards with several values have no standard name for the one that was trained on (`--reward-key`). */
+/** If a reward has several values, the one that was trained on has no standard name (`--reward-key`). */
 const totals = ['score', 'reward'] as const;
 
 function rewardsIn(reward: unknown): { readonly total: number | null; readonly parts: Record<string, number | null> } {
@@ -51,7 +51,7 @@ function rewardsIn(reward: unknown): { readonly total: number | null; readonly p
 	return { total: named === undefined ? (others.length === 0 ? (only ?? null) : null) : (parts[named] ?? null), parts };
 }
 
-/** Values of each token that the trainer computed, by the names of our columns. */
+/** Per-token values computed by the trainer, keyed by our column names. */
 const trainedColumns = [
 	['oldLogprob', 'log_probs'],
 	['refLogprob', 'ref_log_probs'],
@@ -71,16 +71,16 @@ function trainedTokens(trained: Trained, length: number): Partial<NonNullable<Ro
 	return Object.fromEntries(columns);
 }
 
-/** Returns the advantage that all tokens share, or null if they do not, or if that of a token is not known. */
+/** Returns the advantage shared by all tokens, or null if it differs between tokens or is unknown for any of them. */
 function advantageOf(trained: Trained, length: number | null): number | null {
 	const [first = null, ...others] = (length === null ? null : columnOf(trained, 'advantages', length)) ?? [];
 	return others.every((value) => value === first) ? first : null;
 }
 
 /**
- * Returns the version of the weights that generated each token, or null if it is not certain. Each call of the model
- * records a version, and tokens between calls are masked. Calls that follow each other without a token in between, as
- * after an abort, cannot be separated unless they have the same version.
+ * Returns the version of the weights that generated each token, or null if it is uncertain. Each model call records a
+ * version, and tokens between calls are masked. Consecutive calls without a token in between, as after an abort, cannot
+ * be separated unless they have the same version.
  */
 function versionsOfTokens(versions: readonly (number | null)[], trained: readonly boolean[]): (number | null)[] | null {
 	const [first = null] = versions;
@@ -95,7 +95,7 @@ function versionsOfTokens(versions: readonly (number | null)[], trained: readonl
 	});
 }
 
-/** Returns the versions of the weights with which a sample was generated, oldest and newest. */
+/** Returns the oldest and the newest version of the weights that generated a sample. */
 function weightsOf(versions: readonly (number | null)[]): Fields | null {
 	const known = versions.filter((version) => version !== null).sort((a, b) => a - b);
 	return known.length < versions.length ? null : weightsSpan(known[0], known.at(-1));
@@ -204,7 +204,7 @@ function sampleOf(record: unknown, { companion, annotations }: RecordContext): r
 	return [rollout(sample, messagesIn(sample, companion?.(key)), prompt, trained)];
 }
 
-/** Conversations by sample, which miles stores in a separate file. */
+/** Conversations by sample, stored by miles in a separate file. */
 const trajectories = (pattern: string): CompanionFile => ({
 	pattern,
 	form: 'jsonl',
@@ -264,8 +264,8 @@ export const slime: RunFormat = {
 	metrics: [],
 	notes: [
 		'The files are pickles. They are read as data: code that they refer to is never run, and objects of unknown classes are shown by class name.',
-		'If the reward has several values, the total is "score", "reward" or the only number; otherwise it is not known.',
-		'Tokens are recorded as ids. Advantages and the trainer’s log-probabilities are read from train_data (--dump-details). With context parallelism in miles, each rank has those of some tokens; tokens whose rank is missing have none.',
+		'If the reward has several values, the total is "score", "reward" or the only number; otherwise it is unknown.',
+		'Tokens are recorded as ids. Advantages and the trainer’s log-probabilities are read from train_data (--dump-details). With context parallelism in miles, each rank has the values of only some tokens; tokens whose rank is missing have none.',
 		'Metrics are not in these files; open the TensorBoard or W&B folder for them.',
 	],
 	async recognize(folder) {

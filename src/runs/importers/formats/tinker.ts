@@ -56,7 +56,7 @@ export function tinkerSummary(record: unknown, context: RecordContext): readonly
 	const key = turnKey(trajectory, numberOf(first?.ob_len), numberOf(first?.ac_len));
 	const text = steps.length === 1 ? textOfTurn(context.companion?.(key), group, numberOf(first?.reward)) : null;
 	const { source } = context.parts;
-	// Samples of iteration N train the weights after N updates. Those of other sources are not trained on.
+	// Samples of iteration N train the weights after N updates. Samples from other sources are not trained on.
 	const trained = source === undefined || source === 'train' ? (context.step ?? integerOf(summary.iteration)) : null;
 	const logs = steps.map((step) => step.logs).filter((entry) => Object.keys(fieldsOf(entry) ?? {}).length > 0);
 	return [

@@ -24,7 +24,7 @@ import { traceActivities, traceStart } from './traceTimes.ts';
 import { type FoldedUpdates, foldUpdates } from './traceUpdates.ts';
 
 /*
- * Episodes and traces from verifiers v1 (verifiers/v1/{episode,trace,graph}.py), which prime-rl writes too. A trace is
+ * Episodes and traces from verifiers v1 (verifiers/v1/{episode,trace,graph}.py), which prime-rl also writes. A trace is
  * the work of one agent, stored as a graph of messages. An episode contains the traces of all its agents.
  */
 
@@ -202,7 +202,7 @@ interface EpisodeFacts {
 	readonly others: readonly Fields[];
 	/** Whether several agents are trained, in which case their rollouts do not form one group. */
 	readonly severalAgents: boolean;
-	/** Step of the file, if it has the rollouts of one batch. */
+	/** Step of the file, if it contains the rollouts of a single batch. */
 	readonly batch: number | null;
 }
 
@@ -222,7 +222,7 @@ function groupKey(trace: Fields, episode: EpisodeFacts, prompt: unknown): string
 
 const arrivalOf = (trace: Fields) => integerOf(fieldsOf(fieldsOf(trace.info)?.arrival)?.step);
 
-/** Returns what is recorded about the work that dispatched an episode, in the places of all versions. */
+/** Returns the records of the work that dispatched an episode, wherever the different versions store them. */
 function workIn(trace: Fields, episode: Fields): Fields[] {
 	const runs = [fieldsOf(episode.run), fieldsOf(trace.run), fieldsOf(fieldsOf(trace.info)?.run)];
 	return runs.flatMap((run) => [fieldsOf(run?.work), run]).filter((work) => work !== null);
@@ -240,10 +240,10 @@ function stepOf(trace: Fields, episode: Fields): number | null {
 }
 
 /**
- * Returns the versions of the policy when an episode was dispatched and when it ended. The batch of step N trains
- * version N - 1 (episode_staleness in prime_rl/orchestrator/utils.py), if it is the batch that the episode arrived in.
+ * Returns the policy versions at the time an episode was dispatched and at the time it ended. The batch of step N, if
+ * the episode arrived in it, trains version N - 1 (episode_staleness in prime_rl/orchestrator/utils.py).
  *
- * @param batch step of the file, if it has the rollouts of one batch
+ * @param batch step of the file, if it contains the rollouts of a single batch
  */
 function policyOf(trace: Fields, episode: Fields, batch: number | null): Fields | null {
 	for (const work of workIn(trace, episode)) {
@@ -263,10 +263,13 @@ const traceParts = {
 	run: runParts,
 } as const;
 
-/** Parts of an episode, or a single trace, from which `episodeRollouts` and `workOf` return the same steps and errors. */
+/**
+ * Parts of an episode or a single trace that suffice for `episodeRollouts` and `workOf` to return the same steps and
+ * errors.
+ */
 export const episodeStepParts: JsonShape = { ...traceParts, traces: [traceParts] };
 
-/** Returns the split that a record is from, `train` or `eval`, if it is recorded. */
+/** Returns a record's split, `train` or `eval`, if recorded. */
 export function workOf(record: unknown): string | null {
 	const episode = fieldsOf(record);
 	for (const trace of listOf(episode?.traces)) {
@@ -361,7 +364,7 @@ function failedEpisode(fields: Fields): ForeignRollout {
  * work is summarized in `extra`. A line can also be a single trace, as written by earlier versions.
  *
  * @param creditOf credit by trace id
- * @param batch step of the file, if it has the rollouts of one batch
+ * @param batch step of the file, if it contains the rollouts of a single batch
  */
 export function episodeRollouts(
 	record: unknown,

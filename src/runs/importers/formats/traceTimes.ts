@@ -1,7 +1,7 @@
 import { type Fields, fieldsOf, listOf, numberOf, textOf } from '../foreignValues.ts';
 import type { TimedActivity } from '../timeline.ts';
 
-/* Times of a trace (verifiers/v1/trace.py): its phases, and its model calls. */
+/* Times in a trace (verifiers/v1/trace.py): its phases and its model calls. */
 
 const phases = [
 	['boot', 'waiting'],

@@ -62,7 +62,7 @@ export function foldUpdates(updates: readonly unknown[], nodes: readonly Fields[
 	return { advantage, trained, nodes: streams };
 }
 
-/** Distributes a branch's stream over its nodes. A node takes it only if all its trained tokens have values. */
+/** Distributes a branch's stream over its nodes. A node is skipped unless all of its trained tokens have values. */
 function project(
 	stream: readonly (number | null)[],
 	path: readonly number[],

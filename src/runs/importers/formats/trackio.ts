@@ -34,7 +34,7 @@ const metricsTable = 'metrics';
 const exportedMetrics = ['{project}.parquet', 'metrics.parquet'] as const;
 const exportedTraces = ['{project}_traces.parquet', 'aux/traces.parquet'] as const;
 const exportedConfigs = ['{project}_configs.parquet', 'aux/configs.parquet'] as const;
-/** Files with other tables of a project, which would match `{project}.parquet`. */
+/** Files with a project's other tables, which would also match `{project}.parquet`. */
 const otherTables = /_(system|configs|traces|\w*artifact\w*)$/;
 const isMetrics = ({ project }: Readonly<Record<string, string>>) =>
 	project === undefined || (!otherTables.test(project) && project !== 'metrics');
@@ -95,7 +95,7 @@ function metricsOf(record: unknown): readonly ForeignMetrics[] | string {
 	return [{ step, time: timeOf(row.timestamp), values }];
 }
 
-/** A conversation that was logged with trackio.Trace. */
+/** A conversation logged with trackio.Trace. */
 function traceOf(record: unknown): readonly ForeignRollout[] | string {
 	const row = fieldsOf(record);
 	const read = conversationOf(parsedJson(row?.messages));
@@ -119,7 +119,7 @@ function traceOf(record: unknown): readonly ForeignRollout[] | string {
 	];
 }
 
-/** The rows of tables with prompts and completions, such as the ones that TRL logs. */
+/** The rows of tables with prompts and completions, such as those logged by TRL. */
 function tableRollouts(record: unknown, wanted: (key: string) => boolean): readonly ForeignRollout[] | string {
 	const row = fieldsOf(record);
 	const logged = loggedIn(row);
@@ -243,7 +243,7 @@ export const trackio: RunFormat = {
 		),
 	],
 	notes: [
-		'A project contains all its runs. Metrics from the run that logged last keep their names; names from other runs start with the run name.',
+		'All runs in a project are read as one. Metrics from the run that logged last keep their names; names from other runs start with the run name.',
 		'Rollouts are the logged traces, and the rows of logged tables that have a prompt and a completion.',
 		'Traces record no groups or rewards unless their metadata has "group" and "reward"; otherwise the same prompt at the same step forms a group.',
 		'System metrics have no steps and are not shown.',

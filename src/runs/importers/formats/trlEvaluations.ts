@@ -99,14 +99,14 @@ function evaluationIn(
 		if (!ofOnePrompt) continue;
 		const lastRows = all.at(-1)?.rows ?? 0;
 		// The evaluation had more rows than the file can contain, so no training rows are left, and the means include rows
-		// that are gone.
+		// that are no longer in the file.
 		if (lastRows > rows.length || fitsMeans(rows.slice(rows.length - lastRows), values, names))
 			return { from, datasets };
 	}
 	return null;
 }
 
-/** Returns the part of each dataset's rows that remains in a file that keeps only the last rows. */
+/** Returns how many rows of each dataset remain in a file that keeps only the last rows. */
 function lastOf(datasets: TrlEvaluation['datasets'], rows: number): TrlEvaluation['datasets'] {
 	let left = rows;
 	return datasets

@@ -153,7 +153,7 @@ async function filesOf(
 	const groups: RecordedGroup[] = [];
 	const totals: RecordedTotal[] = [];
 	let gaps = false;
-	// The first group after evaluation rows are removed might be incomplete.
+	// Skip files with evaluation rows: once those rows are removed, the first group might be incomplete.
 	for (const path of paths.filter((one) => !evaluations.has(one)).slice(0, maxFiles)) {
 		const rows = await rowsOf(path, evidence);
 		const [first] = rows;

@@ -16,7 +16,8 @@ export const tablePatterns = ['wandb/{run}/files/media/table/', 'files/media/tab
 );
 
 /**
- * Rows in a completions file that were written by an evaluation: from row `from` on, for these datasets in this order.
+ * Rows in a completions file that were written by an evaluation: from row `from` onward, for these datasets in this
+ * order.
  */
 export interface TrlEvaluation {
 	readonly from: number;

@@ -93,7 +93,7 @@ describe('two episodes', () => {
 			other.turns.map(({ kind }) => kind),
 			['same', 'calls'],
 		);
-		assert.equal(other.text, 'Different calls from turn 2');
+		assert.equal(other.text, 'Different calls from turn 2 onward');
 		const shorter = branchDifference(branch([turn(1, 'higher')]), one);
 		assert.deepEqual([shorter.turns[1]?.kind, shorter.text], ['missing', 'Shorter: identical for 1 turn']);
 		assert.equal(branchDifference(one, branch([turn(1, 'higher')])).text, 'Longer: identical for 1 turn');

@@ -123,10 +123,10 @@ describe('memory of the embedded engine on a GPU', () => {
 		assert.match(totalText(small), /^The run needs about [\d.]+ GiB, but the GPU has only 6\.0 GiB\.$/);
 		const unknown = estimate(large, largeStages, 'webgpu', { total: null });
 		assert.deepEqual([unknown.device, unknown.fits, unknown.advice], ['webgpu', null, null]);
-		assert.match(unknown.notes.join(' '), /Estimated for WebGPU\..*The memory of the GPU is unknown/);
+		assert.match(unknown.notes.join(' '), /Estimated for WebGPU\..*GPU memory is unknown/);
 		const auto = estimate(large, largeStages, 'auto', { total: gibibytes(80) });
 		assert.equal(auto.device, 'cuda');
-		assert.match(auto.notes.join(' '), /measures at the start which device it uses/);
+		assert.match(auto.notes.join(' '), /measures the available devices at startup/);
 		for (const device of ['directml', 'coreml']) {
 			assert.throws(() => estimate(large, largeStages, device, { total: null }), { reason: 'unsupported' });
 		}

@@ -124,7 +124,7 @@ describe('environments in the embedded engine', () => {
 describe('features missing from the embedded engine', () => {
 	const stage = (more: object) => ({ stages: [{ ...grpo, ...more }] });
 	each('embedded', [
-		[{ device: 'cpu', precision: 'bfloat16' }, /^precision: .* "bfloat16" only with these devices: "auto", "cuda"\. /],
+		[{ device: 'cpu', precision: 'bfloat16' }, /^precision: .* "bfloat16" only on these devices: "auto", "cuda"\. /],
 		[{ device: 'webgpu', precision: 'bfloat16' }, /^precision: .* or set "precision" to "float32"/],
 		[{ device: 'coreml', precision: 'float16' }, /^precision: .* "auto", "cuda", "webgpu"\. Change "device"/],
 		[
@@ -286,7 +286,7 @@ describe('features missing from the pytorch engine', () => {
 			{ ...hub, rewards: [{ use: 'self-judge' }] },
 			/^rewards\[0\]: The reward "self-judge" requires the embedded engine/,
 		],
-		[stage({ curriculum: {} }), /^stages\[0\]\.curriculum: TRL reads prompts in the order of the data/],
+		[stage({ curriculum: {} }), /^stages\[0\]\.curriculum: TRL reads prompts in dataset order/],
 		[stage({ importance_sampling_level: 'sequence_token' }), /^stages\[0\]\.importance_sampling_level: .*"sequence"/],
 		[
 			stage({ delta: 3, trainer: { delta: 4 } }),
@@ -305,7 +305,7 @@ describe('features missing from the pytorch engine', () => {
 		[{ ...hub, device: 'cpu', precision: 'float16' }, /^precision: "float16" requires a GPU/],
 		[
 			pytorch({ precision: 'float16' }, { ...hub, precision: 'bfloat16' }),
-			/^pytorch\.precision: "precision" is also "bfloat16" outside of "pytorch"\. Remove one/,
+			/^pytorch\.precision: "precision" is also set to "bfloat16" outside "pytorch"\. Remove one/,
 		],
 		[
 			pytorch({ attention: 'flash_attention_2' }, { ...hub, precision: 'float32' }),

@@ -231,7 +231,7 @@ describe('each stage', () => {
 		assert.equal(kind?.path, 'stages[0].category');
 		assert.match(
 			kind?.message ?? '',
-			/which does not exist in problems from the task "addition"\. Choose one of a, b, operation/,
+			/which is not a column in problems from the task "addition"\. Choose one of a, b, operation/,
 		);
 		const bilingual = { ...measured, category: 'category', dataset: { task: 'bilingual' } };
 		assert.equal(pipelineOf([bilingual]).stages.length, 1, 'problems of this task have that column');

@@ -109,7 +109,7 @@ const faults: [what: string, recipe: Parameters<typeof faultsOf>[0], pattern: Re
 	[
 		'a later stage',
 		{ after: [{ type: 'grpo', steps: 1, learning_rate: 0.1 }] },
-		/^stages\[0\]\.latent: .* the "grpo" stage that follows has none/,
+		/^stages\[0\]\.latent: .* the next stage \("grpo"\) does not use them/,
 	],
 	['a GPU', { device: 'auto' }, /^stages\[0\]\.latent: .* Add "device": "cpu"/],
 	['no think tags', { template: 'plain' }, /^stages\[0\]\.latent: The template has no think tags/],
@@ -119,7 +119,11 @@ const faults: [what: string, recipe: Parameters<typeof faultsOf>[0], pattern: Re
 		/^template: The tag "<bot>" is used for latent thoughts/,
 	],
 	['the other engine', { engine: 'pytorch' }, /Only the embedded engine trains latent thoughts/],
-	['an early end', { stage: { until: { heldOutAccuracy: 0.5 } } }, /^stages\[0\]\.until: .* steps are still written/],
+	[
+		'an early end',
+		{ stage: { until: { heldOutAccuracy: 0.5 } } },
+		/^stages\[0\]\.until: .* steps are still written as text/,
+	],
 	['a prompt with think tags', { template: 'r1-conversation' }, /^template: .* contains "<think>"/],
 	['no stages', { stage: { latent: { ...latent, stages: 0 } } }, /stages\[0\]\.latent\.stages.* must be at least 1/],
 ];

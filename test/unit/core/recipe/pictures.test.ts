@@ -32,10 +32,10 @@ test('a recipe with images resolves with its column', () => {
 test('keys that contradict images are reported', () => {
 	for (const [changes, words] of [
 		[{ engine: 'embedded' }, /"image" needs a vision-language model/],
-		[{ template: { prompt: '{prompt}', think: null, answer: null } }, /An image is part of a conversation/],
-		[{ template: 'plain' }, /An image is part of a conversation/],
+		[{ template: { prompt: '{prompt}', think: null, answer: null } }, /Images require a chat template/],
+		[{ template: 'plain' }, /Images require a chat template/],
 		[{ model: { layers: 1, width: 8, heads: 1 } }, /New models do not read images/],
-		[{ pytorch: { vllm: {} } }, /sampled without vLLM/],
+		[{ pytorch: { vllm: {} } }, /cannot be sampled with vLLM/],
 		[
 			{ stages: [{ type: 'sft', steps: 1, learning_rate: 1e-5 }, ...recipe.stages] },
 			/Only grpo stages train with images. Remove the sft stage/,

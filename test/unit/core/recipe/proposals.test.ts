@@ -40,7 +40,11 @@ it('accepts problems that the policy poses', () => {
 const faults: [what: string, recipe: Parameters<typeof faultsOf>[0], pattern: RegExp][] = [
 	['no reward for proposals', { rewards: [accuracy] }, /^stages\[0\]\.proposals: .* requires the reward/],
 	['no reward for answers', { rewards: [own] }, /^rewards\[0\]: "learnability" requires another reward/],
-	['answers without a weight', { rewards: [{ ...accuracy, weight: 0 }, own] }, /^rewards: Answers have no reward/],
+	[
+		'answers without a weight',
+		{ rewards: [{ ...accuracy, weight: 0 }, own] },
+		/^rewards: Every reward for answers has weight 0/,
+	],
 	['no proposals', { stage: { proposals: undefined } }, /^rewards\[1\]: .* applies to stages with "proposals"/],
 	[
 		'a batch without room for answers',
@@ -53,7 +57,7 @@ const faults: [what: string, recipe: Parameters<typeof faultsOf>[0], pattern: Re
 	[
 		'a task that cannot work them out',
 		{ dataset: { task: 'string' } },
-		/^stages\[0\]\.proposals: Problems of the task "string"/,
+		/^stages\[0\]\.proposals: Problems for the task "string"/,
 	],
 	[
 		'a model that cannot propose',

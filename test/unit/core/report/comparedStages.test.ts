@@ -48,7 +48,7 @@ describe('comparison of two evaluations', () => {
 
 	it('requires common questions with something to measure', () => {
 		assert.deepEqual(compareStages(high, low, { measure: 'format' }), {
-			reason: 'only 0 questions in common, which is too few to compare',
+			reason: 'only 0 questions in common, too few to compare',
 		});
 		assert.ok('reason' in compareStages(high, { ...low, questions: new Map() }, {}));
 	});

@@ -33,7 +33,7 @@ describe('run report', () => {
 	it('summarizes the run and its results', () => {
 		const overview = report.sections[0] as ReportSection;
 		const facts = factsOf(overview.blocks);
-		assert.equal(facts.continues, 'cold-20260304-100000-cd34, step_000180');
+		assert.equal(facts['continued from'], 'cold-20260304-100000-cd34, step_000180');
 		assert.equal(facts['held-out accuracy before'], '0.250 (0.150 to 0.400)');
 		assert.equal(facts['held-out accuracy after'], '0.750 (0.630 to 0.840)');
 		assert.equal(facts['last update'], '2023-11-14 22:14 UTC, after 1 min 05 s');

@@ -210,7 +210,7 @@ describe('arguments', () => {
 				additional_kwargs: { tool_calls: [{ id: 'a', function: { name: 'search', arguments: '{"query":"y"}' } }] },
 			},
 		};
-		assert.match(findArgumentFaults(chat([message]))[0]?.text ?? '', /the arguments of the call a differ/);
+		assert.match(findArgumentFaults(chat([message]))[0]?.text ?? '', /the arguments for the call a differ/);
 	});
 });
 

@@ -88,7 +88,10 @@ describe('the environment of a run', async () => {
 			[(await two.reward({ instance: 0 })).value, (await two.reward({ process: 1, instance: 0 })).value],
 			[1, 0],
 		);
-		await assert.rejects(two.reset({ process: 2, instance: 0, row: {} }), /Process 2 of 2 used the environment/);
+		await assert.rejects(
+			two.reset({ process: 2, instance: 0, row: {} }),
+			/Process 2 used the environment, but the highest process number is 1/,
+		);
 	});
 
 	it('reports why an episode is over', async () => {
@@ -134,7 +137,7 @@ describe('a recipe with an environment', () => {
 	const cases: readonly [string, object, RegExp][] = [
 		['with a chat template on the embedded engine', { engine: 'embedded' }, /"chat" needs a chat template/],
 		['in another file', { environment: { file: 'x.py' } }, /"x\.py" is not an environment file/],
-		['without a chat template', { template: 'plain' }, /Tool calls are part of a conversation/],
+		['without a chat template', { template: 'plain' }, /Tool calls require a chat template/],
 		[
 			'in processes that share the model',
 			{ pytorch: { processes: 2, strategy: 'fsdp' } },

@@ -91,7 +91,10 @@ test('updates with latent thoughts do not depend on the number of workers, and l
 test('a prompt without text before its thoughts, or beyond the context, is rejected', async () => {
 	const learner = await learnerWith(1);
 	const row: SftRow = { tokens: [7, 8, 9, 2], promptLength: 3, weights: Float32Array.of(1) };
-	await assert.rejects(learner.updateLatent([row], placesOf(1), adam), /no text before places for 1 latent thoughts/);
+	await assert.rejects(
+		learner.updateLatent([row], placesOf(1), adam),
+		/no text before its places for 1 latent thoughts/,
+	);
 	const long = { ...row, tokens: new Array<number>(20).fill(1), promptLength: 19 };
 	await assert.rejects(learner.updateLatent([long], placesOf(1), adam), /exceeds the model's context of 16/);
 	// The learner remains usable.

@@ -196,7 +196,7 @@ describe('Set Up GPU', { skip }, () => {
 
 	test('a hash that is no hash is refused, because it becomes the name of a file', async () => {
 		await using place = await prepare({ statedHash: '../../../escaped' });
-		await assert.rejects(planGpuSetup(place.setup), fails('unsupported', /does not state the SHA-256 hash/));
+		await assert.rejects(planGpuSetup(place.setup), fails('unsupported', /does not include the SHA-256 hash/));
 		await assert.rejects(planGpuSetup({ ...place.setup, indexUrl: 'ftp://x/simple' }), fails('invalid', /not an http/));
 	});
 

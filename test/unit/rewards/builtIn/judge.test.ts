@@ -279,16 +279,16 @@ describe('a failing server', () => {
 		);
 		const results = await Promise.allSettled([judge.score(row('bad'), never), judge.score(row('good'), never)]);
 		assert.equal(results[0]?.status, 'rejected');
-		assert.match(String((results[0] as PromiseRejectedResult).reason.message), /answered 500: no memory/);
+		assert.match(String((results[0] as PromiseRejectedResult).reason.message), /returned 500: no memory/);
 		assert.deepEqual(results[1], { status: 'fulfilled', value: 1 });
 		assert.equal(asked.filter((one) => messageOf(one).includes('bad')).length, 3);
 	});
 
 	test('is not retried if it rejects the request', async () => {
 		for (const [status, pattern] of [
-			[400, /answered 400/],
+			[400, /returned 400/],
 			[401, /rejected.*Set an API key/],
-			[404, /answered 404.*Fix "url"/],
+			[404, /returned 404.*Fix "url"/],
 			[302, /redirects to another address/],
 		] as const) {
 			const { judge, asked } = await judgeAt(() => ({ status, headers: { location: 'http://127.0.0.1:9/' } }));

@@ -82,7 +82,7 @@ describe('evaluation with perturbed thinking', () => {
 	it('fails if the policy cannot continue a text, and does not count a question that it does not answer again', async (context) => {
 		await assert.rejects(
 			evaluate(context, { ...searcher, without: ['prefix'] }, ['searched'], 'cut-at-keyword'),
-			/cannot continue from a given text/,
+			/cannot continue from a prefix/,
 		);
 		const untagged: ScriptInput = { tags: { think: null, answer: null }, rules: [{ say: 'try again: 42' }] };
 		await assert.rejects(evaluate(context, untagged, ['x'], 'cut-at-keyword'), /has no tags around its thinking/);

@@ -192,7 +192,7 @@ describe('external graphs', () => {
 		assert.equal(replay(trees[0]?.events ?? [], 1).node(2)?.pruned, 'not in snapshot 2');
 		assert.equal(tree.node(2)?.pruned, null);
 		assert.deepEqual(trees[0]?.faults, [
-			'Snapshot 3 has no nodes and edges.',
+			'Snapshot 3 lacks nodes or edges.',
 			'Snapshot 4 has a cycle; 1 edge omitted.',
 			'1 node from earlier snapshots is missing from later ones.',
 		]);

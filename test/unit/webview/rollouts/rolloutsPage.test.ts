@@ -96,7 +96,7 @@ test('everything is reachable by keyboard', options, async (t) => {
 	await page.keyboard.press('Escape');
 	assert.ok(!(await page.locator('dialog.help').isVisible()));
 	await page.keyboard.press('/');
-	assert.equal(await page.getByRole('textbox', { name: 'Search the completions of this step' }).count(), 1);
+	assert.equal(await page.getByRole('textbox', { name: 'Search the completions in this step' }).count(), 1);
 	await page.keyboard.type('jk?');
 	await page.waitForSelector('.empty');
 	assert.match((await text(view, '.empty'))[0] ?? '', /No rollouts match the filters/);
@@ -387,7 +387,7 @@ test('if there is nothing to show, the panel explains why and what to do', optio
 	await rm(rolloutPath(pruned, 1));
 	await view.page.keyboard.press('[');
 	await view.page.waitForSelector('.empty');
-	assert.match((await text(view, '.empty'))[0] ?? '', /rollouts of this step were deleted.*another step/s);
+	assert.match((await text(view, '.empty'))[0] ?? '', /rollouts for this step were deleted.*another step/s);
 	assert.deepEqual(await view.violations('names'), []);
 	await view.page.keyboard.press(']');
 	await view.page.waitForSelector(cards);

@@ -251,7 +251,7 @@ test(
 		const { page } = view;
 		await page.locator('.point').first().waitFor();
 		await page.getByText('played in guess.env.ts').waitFor();
-		await page.getByText('Oracle upper bounds use the reward of the environment.').waitFor();
+		await page.getByText('Oracle upper bounds use the environment’s reward.').waitFor();
 		await page.locator('.point-name', { hasText: 'mcts' }).first().click();
 		const searches = page.locator('.searches tbody tr');
 		await searches.nth(3).waitFor();

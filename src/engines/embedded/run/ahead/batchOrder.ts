@@ -2,7 +2,7 @@
 export interface BatchOrder {
 	/** Weights, in parameter order. Not modified. */
 	readonly weights: Float32Array;
-	/** Number of updates before these weights. */
+	/** Number of updates that these weights have received. */
 	readonly version: number;
 	/** Step of the batch's first update. */
 	readonly firstStep: number;

@@ -62,7 +62,7 @@ export class BatchesAhead {
 	}
 
 	/**
-	 * Adds the checkpoint's orders if they belong to this stage, because a run can continue from a checkpoint with a
+	 * Adds the checkpoint's orders, but only if they belong to this stage: a run can continue from a checkpoint with a
 	 * different recipe.
 	 * @param max maximum number of batches to sample ahead
 	 */

@@ -9,7 +9,7 @@ export interface NextBatch {
 	readonly batch: GenerationBatch;
 	/** The current stage, with the temperature used to sample the batch. */
 	readonly stage: ResolvedGrpoStage;
-	/** Number of updates before the weights that sampled the batch. */
+	/** Number of updates that the weights had received when they sampled the batch. */
 	readonly version: number;
 	/** Sampling time in seconds. */
 	readonly generateSeconds: number;

@@ -4,7 +4,7 @@ import { maxCurriculumProblems } from '../../../../protocol/recipe/curriculumKey
 import type { SamplingStage } from '../rollout.ts';
 import type { StageHost } from '../stageHost.ts';
 
-/** Number of problems to read from a generator, which is infinite. */
+/** Number of problems to read from a generator, which never runs out. */
 const generatedProblems = 1024;
 
 /**

@@ -74,7 +74,7 @@ export function demonstrationTokens(text: EpisodeText, problem: Problem, episode
 
 /**
  * Returns the demonstrations of one update. If too many episodes failed, the batch is played again when the user
- * continues; returns `stop` if it will not be.
+ * continues. Returns `stop` if it will not be played again.
  */
 export async function nextDemonstrations(
 	host: StageHost,

@@ -23,7 +23,7 @@ export interface EpisodesRequest {
 /** Thrown when so many episodes of a batch have failed that the batch cannot be used. */
 export class TooManyFailed extends Error {
 	readonly failed: number;
-	/** Index in the batch of a failed episode, and why it failed. */
+	/** Batch index of a failed episode, and why the episode failed. */
 	readonly first: { readonly index: number; readonly error: EpisodeError };
 
 	constructor(failed: number, first: TooManyFailed['first']) {

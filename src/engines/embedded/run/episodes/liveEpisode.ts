@@ -14,7 +14,7 @@ import type { EpisodeText } from './episodeText.ts';
 export interface EpisodeLimits {
 	/** Maximum number of turns with tool calls; null for no limit. */
 	readonly maxTurns: number | null;
-	/** Maximum number of tokens after the prompt, including those of the environment, as in TRL. */
+	/** Maximum number of tokens after the prompt, including those from the environment, as in TRL. */
 	readonly completionTokens: number;
 	/** Context of the model in tokens. */
 	readonly context: number;
@@ -35,7 +35,7 @@ export interface PlayedEpisode {
 	readonly logs: readonly string[];
 }
 
-/** Maximum number of characters of a tool result in a rollout. */
+/** Maximum number of characters in a tool result in a rollout. */
 const maxRecorded = 4000;
 
 /**

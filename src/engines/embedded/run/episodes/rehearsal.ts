@@ -17,16 +17,16 @@ export interface Rehearsal {
 	readonly demonstration: number;
 }
 
-/** Number of problems of each kind that are played. */
+/** Number of problems of each kind to play. */
 const problems = 32;
 
 /** Printable ASCII and the line break: the characters of error messages and calls. */
 const ascii = `\n${Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('')}`;
 
 /**
- * Plays episodes before a model exists, to learn which characters the environment uses and how long its texts are.
- * Half of the episodes follow the solutions of their rows, if these have any. Failed episodes contribute their text so
- * far. Fails with `invalid` if all of them fail, and with `cancelled` when the signal aborts.
+ * Plays episodes before a model exists, to learn which characters the environment uses and how long its texts are. Half
+ * of the episodes follow the solutions in their rows, if there are any. Failed episodes contribute their text so far.
+ * Fails with `invalid` if all of them fail, and with `cancelled` when the signal aborts.
  */
 export async function rehearse(
 	environment: OpenedEnvironment,

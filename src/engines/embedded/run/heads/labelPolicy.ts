@@ -27,7 +27,7 @@ export interface LabeledBatch {
 	readonly tokens: number;
 	/** Mean outcome of the completions sampled from the prompt (not from a step), or null if there are none. */
 	readonly accuracy: number | null;
-	/** Metrics of the choice of steps; empty if all were labeled. */
+	/** Metrics on which steps were chosen; empty if all were labeled. */
 	readonly choice: Metrics;
 }
 
@@ -181,14 +181,15 @@ async function labelSteps(
 		const kept = labels.filter((label) => label !== null);
 		return { tokens: sample.tokens, promptLength: sample.promptLength, labels: kept, whole: kept.length - 1 };
 	});
-	// With a choice, the ends of other solutions are left out: their many outcomes would outweigh the chosen steps.
+	// If only some steps are labeled, solutions with no labeled steps are omitted: their many outcomes would outweigh the
+	// chosen steps.
 	const withSteps = rows.filter(({ labels }) => labels.length > 1);
 	const used = stage.active === null || withSteps.length === 0 ? rows : withSteps;
 	const tokens = samples.reduce((sum, sample) => sum + sample.tokens.length, 0);
 	return { rows: used, sampled: samples.length, tokens, choice };
 }
 
-/** Returns the steps to label, out of all, with metrics of the choice. */
+/** Chooses which steps to label. Returns them with metrics on the choice. */
 async function chosenSteps(
 	parts: TrainingParts,
 	{ active }: ResolvedProcessStage,

@@ -13,8 +13,8 @@ import { type ReadProposals, readProposals } from './readProposals.ts';
 /**
  * Samples a generation batch in which the policy poses the problems that it solves ("Absolute Zero", Zhao et al. 2025,
  * arXiv:2505.03335, section 3). The first groups are proposals, and each of their problems then has its own group.
- * Proposals are rewarded by `learnability` alone, and answers by all other rewards. Groups of equal or invalid proposals
- * are missing from the batch.
+ * Proposals are rewarded by `learnability` alone, and answers by all other rewards. Duplicate and invalid proposals get
+ * no group, so a batch can be smaller.
  */
 export async function proposedGroups(
 	host: SamplingHost,
@@ -62,7 +62,7 @@ function learnabilityColumn({ recipe }: SamplingHost['parts']): string | undefin
 	return recipe.rewards.find((reward) => 'use' in reward && reward.use === 'learnability')?.name;
 }
 
-/** Returns the share of successful answers to each problem; null if it is unknown. */
+/** Returns the fraction of successful answers to each problem, or null if it is unknown. */
 function passRates({ parts }: SamplingHost, rows: readonly Rollout[], problems: number): (number | null)[] {
 	const own = learnabilityColumn(parts);
 	const reward = passReward(parts.rewards.scorers.map(({ column }) => column).filter(({ name }) => name !== own));
@@ -105,7 +105,7 @@ function proposalMetrics({ of, problems }: ReadProposals, rates: readonly (numbe
 function noProposals(name: string): Failure {
 	return new Failure(
 		'invalid',
-		`The data "${name}" cannot check problems that the policy poses.`,
+		`The dataset "${name}" cannot check problems that the policy poses.`,
 		'Use the task "addition", "arithmetic" or "countdown", or remove "proposals" from the stage.',
 	);
 }

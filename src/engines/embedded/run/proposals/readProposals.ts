@@ -4,11 +4,11 @@ import type { TraceTags } from '../../../../core/trace/trace.ts';
 import type { PosedProblem } from '../problemFeed.ts';
 import type { Completion } from '../rollout.ts';
 
-/** Problems in completions that were asked for them. */
+/** Problems parsed from completions of prompts that ask for problems. */
 export interface ReadProposals {
 	/**
-	 * For each completion, the index of its problem, `invalid` if it poses none, or `held-out` if the problem is one that
-	 * must not be trained on.
+	 * For each completion, the index of its problem, `invalid` if it poses none, or `held-out` if the problem must not be
+	 * trained on.
 	 */
 	readonly of: readonly (number | 'invalid' | 'held-out')[];
 	/** Distinct problems, in order of their first proposals. */
@@ -16,7 +16,7 @@ export interface ReadProposals {
 }
 
 /**
- * Reads the problems in completions. Equal problems count once, so that they are also sampled once.
+ * Parses the problems posed in completions. Duplicates count once, so that each problem is sampled only once.
  * @param pose returns the problem as presented to the policy, or null if it does not leave room for an answer
  */
 export function readProposals(

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class GateCallback(TrainerCallback):
-    """Reports every update to the driver and carries out its commands. It runs in `on_log`, where the metrics of the
-    update are known and the next update has not started.
+    """Reports every update to the driver and carries out its commands. It runs in `on_log`, when the update's
+    metrics are known and the next update has not started.
     """
 
     def __init__(self, context: Context, stage: Stage, trainer: Trainer) -> None:

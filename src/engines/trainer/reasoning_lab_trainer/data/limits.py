@@ -26,16 +26,16 @@ MODEL_FILE = 64 << 20
 """Maximum size of model files other than weights, in bytes. The largest known tokenizer.json is 35 MB."""
 
 PICTURE_BYTES = 32 << 20
-"""Maximum size of a picture's file, in bytes."""
+"""Maximum size of an image file, in bytes."""
 
 PICTURE_PIXELS = 50_000_000
 PICTURE_SIDE = 16_384
 """Maximum number of pixels, checked before decoding. A kilobyte of PNG can declare billions."""
 
 PICTURES_CHECKED = 20_000
-"""Maximum number of training problems, and of held-out problems, whose pictures are checked before a run."""
+"""Maximum number of problems per split (training, held-out) whose pictures are checked before a run starts."""
 
 
 def decoded_bytes(file_bytes: int) -> int:
-    """Returns the maximum decoded bytes of a table or compressed text for a given file size."""
+    """Returns the maximum decoded size, in bytes, of a table or compressed text in a file of this size."""
     return TABLE_BASE + TABLE_PER_BYTE * file_bytes

@@ -1,5 +1,5 @@
-"""Small copies of pictures, which a run keeps so that its rollouts can be shown. Each copy is encoded here, so nothing
-but pixels of the original file gets into the run folder.
+"""Small copies of pictures, which a run keeps for displaying its rollouts. Each copy is re-encoded here, so only the
+original's pixels end up in the run folder.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SIDE = 1024
 """Longest side of a copy, in pixels."""
 
 LOSSLESS = 256 * 256
-"""Number of pixels up to which copies are PNG files. Larger ones are JPEG files."""
+"""Maximum number of pixels of a PNG copy. Larger copies are JPEG files."""
 
 
 class PictureCopies:
@@ -28,7 +28,7 @@ class PictureCopies:
 
     def of(self, pictures: Sequence[Image]) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
         """Returns a reference for each picture (the copy's file name, and the original's size in pixels), and the
-        files that are new. Rows of a group share one picture object.
+        files that have not been sent before. Rows of a group share one picture object.
         """
         references: dict[int, dict[str, Any]] = {}
         files: list[dict[str, str]] = []
@@ -45,7 +45,7 @@ class PictureCopies:
 
 
 def encoded_copy(picture: Image) -> tuple[bytes, str]:
-    """Returns the contents of a copy and its file extension."""
+    """Encodes a copy of a picture. Returns its bytes and its file extension."""
     small = picture.copy()
     small.thumbnail((SIDE, SIDE))
     lossless = small.width * small.height <= LOSSLESS

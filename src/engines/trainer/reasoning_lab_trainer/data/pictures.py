@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from .problems import Problems
 
 FORMATS = ("PNG", "JPEG", "WEBP")
-"""Formats that are decoded. Pillow has decoders for dozens of rare ones."""
+"""Accepted formats. Pillow would also decode dozens of rare ones."""
 
 
 class Pictures:
-    """The pictures in a dataset column: paths relative to the dataset's folder, or contents (`Image` in datasets from
-    Hugging Face).
+    """The pictures in a dataset column: paths relative to the dataset's folder, or file contents (the `Image` type of
+    Hugging Face datasets).
     """
 
     def __init__(self, column: str, folder: Path | None, held_out_folder: Path | None) -> None:
@@ -51,7 +51,7 @@ class Pictures:
         return decoded(place if isinstance(place, bytes) else read_regular(place, PICTURE_BYTES), where)
 
     def check_problem(self, problem: Problem, held_out: bool = False) -> None:
-        """Raises like `of_problem`, but reads only the beginning of the file, so damaged pixels pass."""
+        """Raises the same failures as `of_problem`, but reads only the start of a file, so damaged pixels pass."""
         place, where = self._place(problem, held_out)
         with io.BytesIO(place) if isinstance(place, bytes) else open_regular(place) as stream:
             _limit(stream.seek(0, io.SEEK_END), where)
@@ -60,14 +60,14 @@ class Pictures:
                 pass
 
     def _place(self, problem: Problem, held_out: bool) -> tuple[bytes | Path, str]:
-        """Returns the contents or the file of a problem's picture, and the subject of error messages."""
+        """Returns the contents or the path of a problem's picture, and how error messages refer to it."""
         content = problem.get("image")
         if isinstance(content, bytes):
             return content, f'The image in column "{self._column}" of row {problem["index"] + 1}'
         value = cell(problem["row"], self._column)
         path = value.get("path") if isinstance(value, dict) else value
         if value is MISSING or not isinstance(path, str) or not path:
-            # Where the driver reads the dataset, the index is not the number of the row.
+            # If the driver reads the dataset, the index is not the row number.
             raise Failure(
                 "invalid",
                 f'Column "{self._column}" of the row with the prompt {shortened(problem["prompt"])} contains neither a '
@@ -82,8 +82,8 @@ class Pictures:
 
 
 def check_pictures(pictures: Pictures, problems: Problems) -> None:
-    """Checks the pictures of held-out problems and of an epoch, so that a run does not end hours later because of one.
-    Of more than `PICTURES_CHECKED` problems, the first ones are checked. Every process must call it.
+    """Checks the pictures of the held-out problems and of one epoch, so that a bad picture does not end the run hours
+    later. Checks at most the first `PICTURES_CHECKED` problems of each. Every process must call it.
     """
     for problem in problems.held_out(PICTURES_CHECKED):
         pictures.check_problem(problem, held_out=True)
@@ -116,7 +116,7 @@ def decoded(content: bytes, where: str) -> Image:
 
 @contextmanager
 def _opened(stream: BinaryIO, where: str) -> Iterator[Image]:
-    """Opens a picture whose format and size are allowed. Turns errors of decoders into failures."""
+    """Opens a picture and checks its format and size. Converts decoder errors to failures."""
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError as error:
@@ -140,7 +140,7 @@ def _opened(stream: BinaryIO, where: str) -> Iterator[Image]:
         raise
     except Image.DecompressionBombError as error:
         raise Failure("unsupported", f"{where} has more than {PICTURE_PIXELS} pixels.", "Scale it down.") from error
-    except Exception as error:  # Decoders raise whatever a damaged file makes them raise.
+    except Exception as error:  # Decoders can raise anything for a damaged file.
         why = "" if isinstance(error, UnidentifiedImageError) else f": {first_line(error)}"
         raise Failure(
             "invalid", f"{where} is not a readable PNG, JPEG or WebP file{why}.", "Recreate the file."
@@ -149,7 +149,7 @@ def _opened(stream: BinaryIO, where: str) -> Iterator[Image]:
 
 def _limit(size: int, where: str) -> None:
     if size > PICTURE_BYTES:
-        raise Failure("unsupported", f"{where} has {size} bytes, which exceeds the limit of {PICTURE_BYTES}.")
+        raise Failure("unsupported", f"{where} is {size} bytes, which exceeds the limit of {PICTURE_BYTES}.")
 
 
 def _folder_of(path: str) -> Path | None:
@@ -161,14 +161,18 @@ def _folder_of(path: str) -> Path | None:
 
 
 def _below(folder: Path | None, path: str, where: str) -> Path:
-    """Resolves a path from a dataset, which must stay in the dataset's folder even if it leads through links."""
+    """Resolves a path from a dataset. The target must be inside the dataset's folder after resolving links."""
     if folder is None:
-        raise Failure("invalid", f"{where} is a path, but a dataset on the Hub has no folder.", "Use a column of images.")
+        raise Failure(
+            "invalid",
+            f"{where} is a path, but a dataset on the Hub has no folder.",
+            "Use a column that contains images.",
+        )
     parts = PurePosixPath(path.replace("\\", "/")).parts
     if "\0" in path or ".." in parts or PurePosixPath(path).is_absolute() or PureWindowsPath(path).drive:
         raise Failure(
             "invalid",
-            f"{where} is not below the dataset's folder.",
+            f"{where} is not inside the dataset's folder.",
             "Use a path relative to the folder that contains the dataset.",
         )
     root = folder.resolve()
@@ -176,7 +180,7 @@ def _below(folder: Path | None, path: str, where: str) -> Path:
     if not file.is_relative_to(root):
         raise Failure(
             "invalid",
-            f"{where} leads out of the dataset's folder.",
+            f"{where} links to a file outside the dataset's folder.",
             "Copy the file to that folder.",
         )
     return file

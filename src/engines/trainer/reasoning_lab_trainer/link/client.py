@@ -13,7 +13,7 @@ GONE = "The connection to the driver was lost."
 
 class Link:
     """The trainer's connection to the driver. `call` returns when the driver has completed the request. Several threads
-    can have one request each: while one of them reads, it keeps the replies to the others.
+    can each have one request pending. The one that is reading stores the replies for the others.
     """
 
     def __init__(self, stream: ByteStream) -> None:
@@ -24,7 +24,7 @@ class Link:
         self._state = Condition()
         self._reading = False
         self._replies: dict[int, dict[str, Any] | None] = {}
-        """Requests without a reply, and replies that their thread has not seen."""
+        """Pending requests, and replies that their threads have not picked up yet."""
         self._broken: Failure | None = None
 
     def call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -58,7 +58,7 @@ class Link:
             self._read()
 
     def _read(self) -> None:
-        """Reads one message, and wakes the threads that wait for it."""
+        """Reads one message and wakes the waiting threads."""
         message: dict[str, Any] | None = None
         broken: Failure | None = None
         try:

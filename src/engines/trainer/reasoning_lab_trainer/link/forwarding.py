@@ -17,30 +17,30 @@ from .framing import MessageReader, encode
 from .transport import TcpStream
 
 JOIN_SECONDS = 60.0
-"""How long a process may take to present the token."""
+"""How long a process may take to present the token, in seconds."""
 MOST_STRANGERS = 64
-"""Maximum number of open connections that have not presented the token yet. A further one ends the oldest, because a
-process of the run presents it at once."""
+"""Maximum number of open connections that have not presented the token yet. One more closes the oldest: processes that
+belong to the run present the token immediately."""
 
 Address = tuple[str, int, str]
 """Host, port and token of a forwarder."""
 
 
 class Forwarder:
-    """Forwards requests of the run's other processes, which can be on other machines, to the driver. Adds the number of
-    the process to each of them.
+    """Forwards requests from the run's other processes, which can be on other machines, to the driver. Adds the
+    process's rank to each request.
     """
 
     def __init__(self, link: Link, methods: frozenset[str]) -> None:
         """
         Raises Failure `unavailable` if no port can be opened.
 
-        :param methods: the requests that are forwarded
+        :param methods: request methods to forward
         """
         self._link = link
         self._methods = methods
         self._token = secrets.token_hex(32)
-        # The processes have already found each other through this address.
+        # The processes have already used this address to find each other.
         host = os.environ.get("MASTER_ADDR", "127.0.0.1")
         try:
             family = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][0]
@@ -66,7 +66,7 @@ class Forwarder:
             except ConnectionAbortedError:
                 continue
             except OSError:
-                # No further process can connect, and must not wait for an answer.
+                # Close the listener so that later connections fail instead of waiting for an answer.
                 self._listener.close()
                 return
             strangers = tuple(self._strangers)
@@ -87,7 +87,7 @@ class Forwarder:
                 answer = self._answer(rank, message)
                 stream.write(encode({"jsonrpc": "2.0", "id": message.get("id"), **answer}))
         except (OSError, Failure, ValueError):
-            # The process has ended, or it is not one of the run.
+            # The process has exited, or does not belong to the run.
             pass
         finally:
             self._strangers.pop(accepted, None)
@@ -95,11 +95,11 @@ class Forwarder:
             stream.close()
 
     def _joined(self, accepted: socket.socket) -> int | None:
-        """Returns the number of the process, or None if it does not know the token. Raises OSError after a timeout."""
+        """Returns the process's rank, or None if it does not know the token. Raises OSError after a timeout."""
         deadline = monotonic() + JOIN_SECONDS
         given = b""
         while len(given) < len(hello(self._token, 0)):
-            # A timeout of zero or less would mean something else.
+            # `settimeout` gives zero and negative values a different meaning.
             accepted.settimeout(max(deadline - monotonic(), 0.001))
             part = accepted.recv(len(hello(self._token, 0)) - len(given))
             if not part:
@@ -113,7 +113,7 @@ class Forwarder:
         method, params = message.get("method"), message.get("params")
         try:
             if not isinstance(method, str) or method not in self._methods or not isinstance(params, dict):
-                raise Failure("unsupported", f"Processes do not send {method} to the driver.")
+                raise Failure("unsupported", f"Processes cannot send {method} to the driver.")
             return {"result": self._link.call(str(method), {**params, "process": rank})}
         except Failure as failure:
             return {"error": {"code": -32000, "message": failure.message, "data": failure.data()}}
@@ -127,12 +127,12 @@ def _end(one: socket.socket) -> None:
 
 
 def hello(token: str, rank: int) -> bytes:
-    """Returns what a process sends first. Its length does not depend on the process."""
+    """Returns the message that a process sends first. Its length is the same for all processes."""
     return f"{token}{rank:08d}".encode()
 
 
 def forwarded_link(address: Address, rank: int) -> Link:
-    """Returns a link to the driver through the process with the forwarder. Raises Failure `unavailable`."""
+    """Returns a link to the driver through the process that runs the forwarder. Raises Failure `unavailable`."""
     host, port, token = address
     try:
         connection = socket.create_connection((host, port), timeout=JOIN_SECONDS)

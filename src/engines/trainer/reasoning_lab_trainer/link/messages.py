@@ -20,7 +20,7 @@ class Problem(TypedDict):
     solution: str | None
     row: dict[str, Any]
     image: NotRequired[bytes]
-    """Contents of the row's picture, if the dataset contains it. Never sent over the link."""
+    """Bytes of the row's picture, if the dataset stores the picture itself. Never sent over the link."""
 
 
 class RunName(TypedDict):

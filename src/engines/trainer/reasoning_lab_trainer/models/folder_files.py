@@ -13,7 +13,7 @@ READ = (".json", ".model", ".txt", ".jinja", ".bin", ".safetensors")
 
 
 def check_model_folder(folder: Path) -> None:
-    """Raises `invalid` for pipes and devices, and other failures for files that would exhaust memory."""
+    """Raises `invalid` for pipes and devices, and `corrupt` or `unsupported` for files that would exhaust memory."""
     try:
         files = sorted(file for file in folder.iterdir() if file.suffix in READ)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Reads and writes embedded-engine checkpoints. Their weights are those of `LabForCausalLM` under different names."""
+"""Reads and writes embedded-engine checkpoints, which store the weights of `LabForCausalLM` under different names."""
 
 from __future__ import annotations
 

@@ -74,7 +74,9 @@ def load_policy(
             tokenizer = load_tokenizer(path, revision) if processor is None else processor.tokenizer
             model = _open(path, revision, recipe, device)
     if pictured and processor is None:
-        raise Failure("mismatch", f"The dataset has images, which {name} cannot read.", "Use a vision-language model.")
+        raise Failure(
+            "mismatch", f"The dataset has images, but {name} does not support them.", "Use a vision-language model."
+        )
     _check_vocabulary(model, len(tokenizer), name)
     if processor is None:
         set_chat_template(tokenizer, template, recipe)
@@ -207,11 +209,11 @@ def _check_class(config: PreTrainedConfig, path: str) -> None:
 
 
 def _check_pictured(config: PreTrainedConfig, path: str) -> None:
-    """Raises `mismatch` for models that do not read pictures."""
+    """Raises `mismatch` for models that do not support image input."""
     if type(config) not in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
         raise Failure(
             "mismatch",
-            f'The dataset has images, but model {path} ("{config.model_type}") does not read images.',
+            f'The dataset has images, but model {path} ("{config.model_type}") does not support image input.',
             'Use a vision-language model, or remove "image" from "dataset".',
         )
 

@@ -27,11 +27,11 @@ class Policy:
     context: int
     """Maximum sequence length in tokens."""
     processor: ProcessorMixin | None = None
-    """Prepares text and pictures for a model that reads pictures. Contains the tokenizer."""
+    """Prepares text and pictures for a vision-language model. Contains the tokenizer."""
 
     @property
     def processing(self) -> PreTrainedTokenizerBase | ProcessorMixin:
-        """What TRL prepares prompts with."""
+        """The processor or tokenizer with which TRL prepares prompts."""
         return self.tokenizer if self.processor is None else self.processor
 
     @property

@@ -82,7 +82,7 @@ def set_chat_template(
     prepared: Callable[[list[Message]], list[Any]] = list,
 ) -> None:
     """Replaces the chat template of a tokenizer or processor with the recipe's Jinja file, and tests the template if
-    problems use it. `prepared` converts the messages of the test. Raises `missing` or `invalid`, with messages that
+    problems use it. `prepared` converts the test messages. Raises `missing` or `invalid`, with messages that
     name the recipe key.
     """
     file = recipe["model"].get("template")

@@ -1,4 +1,4 @@
-"""Models that read pictures, and the processors that prepare text and pictures for them."""
+"""Vision-language models, and the processors that prepare text and pictures for them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def auto_class(recipe: dict[str, Any]) -> Any:
 
 
 def load_processor(path: str, revision: str | None = None) -> ProcessorMixin:
-    """Loads the processor from a model folder or Hub id, with a tokenizer that can be trained with. Raises `missing`,
+    """Loads the processor from a model folder or Hub id, with a tokenizer that training can use. Raises `missing`,
     `unavailable`, and the failures of `hub_failure`.
     """
     if is_folder(path) and not any((Path(path) / name).is_file() for name in CONFIGURATIONS):
@@ -53,14 +53,14 @@ def load_processor(path: str, revision: str | None = None) -> ProcessorMixin:
     except Exception as error:
         raise hub_failure(error, "processor", path) from error
     if not isinstance(processor, ProcessorMixin) or getattr(processor, "image_processor", None) is None:
-        raise Failure("mismatch", f"Model {path} does not read images.", "Use a vision-language model.")
+        raise Failure("mismatch", f"Model {path} does not support image input.", "Use a vision-language model.")
     usable(processor.tokenizer, path)
     return processor
 
 
 def forbid_image_tokens(model: PreTrainedModel | PeftModel, processor: ProcessorMixin) -> None:
-    """Keeps the model from generating tokens that stand for images. There would be no images for them, which models
-    report as an error.
+    """Keeps the model from generating image placeholder tokens, because models raise an error for placeholders without
+    an image.
     """
     names = ("image_token_id", "video_token_id")
     ids = [getattr(source, name, None) for source in (processor, model.config) for name in names]
@@ -69,8 +69,8 @@ def forbid_image_tokens(model: PreTrainedModel | PeftModel, processor: Processor
 
 
 def with_picture(messages: list[Message], picture: Any = None) -> list[dict[str, Any]]:
-    """Returns the messages with contents as lists of blocks, and the picture (or a placeholder) before the text of the
-    first user message, as TRL does.
+    """Converts message contents to lists of blocks and puts the picture (or a placeholder) before the text of the first
+    user message, as TRL does.
     """
     block: dict[str, Any] = {"type": "image"} if picture is None else {"type": "image", "image": picture}
     first = next((i for i, message in enumerate(messages) if message["role"] == "user"), -1)
@@ -81,7 +81,7 @@ def with_picture(messages: list[Message], picture: Any = None) -> list[dict[str,
 
 
 def without_pictures(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the messages with contents as text, as rewards receive them."""
+    """Converts message contents to text, which is what rewards receive."""
     return [
         {
             **message,

@@ -20,10 +20,10 @@ class Drawn:
 
 def draw(logits: torch.Tensor, temperature: float, top_p: float, numbers: list[float]) -> Drawn:
     """
-    Samples one token per row of `logits` [rows, vocabulary], using one random number from 0 to 1 per row. Temperature
+    Samples one token per row of `logits` [rows, vocabulary], using one random number in [0, 1) per row. Temperature
     0 is greedy, with log-probabilities at temperature 1. `top_p` keeps the smallest set of most likely tokens whose
-    probability reaches it (Holtzman et al. 2020, eq. 2). Returned statistics refer to the full distribution, as in
-    `src/engines/embedded/compute/tokenChooser.ts`.
+    total probability reaches it (Holtzman et al. 2020, eq. 2). Returned statistics refer to the full distribution, as
+    in `src/engines/embedded/compute/tokenChooser.ts`.
     """
     greedy = temperature == 0
     logs = torch.log_softmax(logits.float() if greedy else logits.float() / temperature, dim=-1)

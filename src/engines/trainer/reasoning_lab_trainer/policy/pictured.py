@@ -1,4 +1,4 @@
-"""Samples completions for held-out problems with pictures. Unlike `sampler.py`, this uses the model's own generation,
+"""Samples completions for held-out problems with pictures. Unlike `sampler.py`, this uses the model's own `generate`,
 because every architecture combines text and pictures in its own way.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def evaluate_pictured(context: Context, order: dict[str, Any]) -> list[dict[str, Any]]:
-    """Samples held-out problems, split across all ranks, in the order of problems and samples. All ranks must call it
+    """Samples held-out problems, split across all ranks, and returns them by problem and sample. All ranks must call it
     together. Random numbers depend only on seed, step and problem, and training is not affected.
     """
     policy, world = context.policy, context.world
@@ -83,5 +83,5 @@ def _generated(model: Any, tokenizer: Any, inputs: Any, order: dict[str, Any], r
     for row in output[:, inputs["input_ids"].shape[1] :].tolist():
         end = next((place for place, token in enumerate(row) if token in ends), len(row) - 1)
         rows.append(row[: end + 1])
-    # Greedy samples are all the same.
+    # Greedy samples are identical.
     return rows if count == order["samples"] else rows * order["samples"]

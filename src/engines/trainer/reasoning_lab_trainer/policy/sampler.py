@@ -1,4 +1,4 @@
-"""Samples completions outside of training. Unlike the trainers' own sampling, this uses a separate random stream for
+"""Samples completions outside training. Unlike the trainers' own sampling, this uses a separate random stream for
 each completion, so results depend only on the seeds and training is not affected.
 """
 

@@ -1,4 +1,4 @@
-"""Implements `policy/score`: log-probabilities of given completions."""
+"""Implements `policy/score`: log-probabilities of existing completions."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def score(context: Context, params: dict[str, Any]) -> dict[str, Any]:
-    """Returns log-probabilities in nats, as one list per pair with an entry for each completion token. Called on every
-    rank, but only rank 0 computes. Raises Failure.
+    """Returns log-probabilities in nats: a list for each prompt and completion, with one entry per completion token.
+    Called on every rank, but only rank 0 computes. Raises Failure.
     """
     with asked(context) as model:
         answer = {"logprobs": logprobs_of(context, model, params)} if context.world.main else {}

@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Stream:
-    """Generates random numbers from 0 to 1 (Philox, Salmon et al. 2011)."""
+    """Generates random numbers in [0, 1) (Philox, Salmon et al. 2011)."""
 
     def __init__(self, seed: str) -> None:
         key = int.from_bytes(hashlib.sha256(seed.encode("utf-8", "surrogatepass")).digest()[:16], "little")

@@ -28,7 +28,7 @@ def pass_at_k(rewards: torch.Tensor, k: int) -> torch.Tensor:
     if ordered[size - 1] == ordered[-1]:
         # Every set has the same best reward.
         return torch.zeros_like(rewards)
-    # Number of sets whose best completion has each rank, without and with a given lower one.
+    # For each rank: number of sets whose best completion has it, in total and with a given lower-ranked completion.
     best = torch.tensor([comb(m, size - 1) for m in range(n)], dtype=rewards.dtype, device=rewards.device)
     above = torch.tensor(
         [comb(m - 1, size - 2) if m > 0 and size > 1 else 0 for m in range(n)],
@@ -47,7 +47,9 @@ def pass_at_k(rewards: torch.Tensor, k: int) -> torch.Tensor:
 
 
 class Advantages:
-    """Mixin for GRPOTrainer. Must come before it. Replaces the advantages if the stage has its own estimator."""
+    """Mixin for GRPOTrainer. Must come before the trainer class. Replaces the advantages if the stage has its own
+    estimator.
+    """
 
     def _calculate_rewards(self, *args: Any, **kwargs: Any) -> torch.Tensor:
         self._scored: torch.Tensor = super()._calculate_rewards(*args, **kwargs)  # type: ignore[misc]

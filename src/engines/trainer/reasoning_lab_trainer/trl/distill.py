@@ -22,7 +22,7 @@ SCORED_AT_ONCE = 512
 
 
 def run_stage(context: Context, stage: Stage) -> None:
-    """Trains on the teacher's rows, in epochs, or on samples of the student. Raises `invalid` if no row is accepted."""
+    """Trains on the teacher's rows, in epochs, or on the student's samples. Raises `invalid` if no row is accepted."""
     if stage.settings.get("method") in ("sdft", "sdpo"):
         self_distill.run_stage(context, stage)
         return

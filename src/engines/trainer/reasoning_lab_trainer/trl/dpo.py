@@ -84,7 +84,7 @@ def classes_for(loss: str, stage: Stage) -> tuple[Any, Any, dict[str, Any]]:
 
 
 def rows_for(loss: str, pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns pairs, or for KTO both completions of each pair, one after the other, with a label."""
+    """Returns the pairs or, for KTO, a labeled row for each completion, keeping a pair's rows together."""
     if loss != "kto":
         return pairs
     return [

@@ -17,10 +17,10 @@ def allowed(
     logprobs: torch.Tensor, old: torch.Tensor, advantages: torch.Tensor, low: float, high: float, kind: str
 ) -> torch.Tensor:
     """
-    Returns which tokens are trained on: those that the policy has not moved by more than `high` (positive advantages)
-    or `low` (others) in the direction of their advantage. The distance is the total variation (`dppo_tv`) or KL
-    (`dppo_kl`) between the old and the new probability of the token. Same as `divergedSide` in
-    src/core/grpo/objective/dppo.ts (arXiv:2602.04879).
+    Returns the mask of tokens to train on: those whose probability the policy has not moved by more than `high`
+    (positive advantages) or `low` (others) in the direction of their advantage. The distance between the old and new
+    probabilities of a token is their total variation (`dppo_tv`) or KL divergence (`dppo_kl`). Same as `divergedSide`
+    in src/core/grpo/objective/dppo.ts (arXiv:2602.04879).
     `logprobs`, `old`: shape (rows, tokens), in nats. `advantages`: shape (rows, 1) or (rows, tokens).
     """
     now, before = logprobs.exp(), old.exp()

@@ -1,5 +1,5 @@
 """The recipe's environment as TRL's `environment_factory`: instances that forward to a host process. The driver
-supervises the process, so nothing that the environment does can stop the trainer.
+supervises the process, so nothing the environment does can stop the trainer.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class RemoteEnvironment:
         return content
 
     def _reward(self, completion: Any = None) -> float | None:
-        """`completion`: the messages, whose text environments from other libraries can score."""
+        """`completion`: the messages. Environments from other libraries can score their text."""
         messages = {"messages": completion} if isinstance(completion, list) and self._scores_text else {}
         return self._request("reward", messages).get("value")
 
@@ -103,10 +103,10 @@ def environment_class(
     phase: Callable[[], AbstractContextManager[None]] = nullcontext,
     numbers: itertools.count[int] | None = None,
 ) -> type[RemoteEnvironment]:
-    """Returns a class whose instances have the described tools. Raises Failure `unsupported` if a tool cannot be
-    described to a chat template the way its file describes it.
+    """Returns a class whose instances have the described tools. Raises Failure `unsupported` if a chat template would
+    get a description of a tool that differs from the one in its file.
 
-    :param numbers: numbers of the instances in the host process, if several classes share them
+    :param numbers: instance numbers in the host process, if several classes share them
     """
     members: dict[str, Any] = {
         "_ask": staticmethod(ask),
@@ -196,7 +196,7 @@ def described(schema: Schema) -> str:
 
 
 def hint_of(schema: Schema) -> Any:
-    """Returns the type that has this schema."""
+    """Returns the type for this schema."""
     if "enum" in schema:
         hint: Any = Literal[tuple(schema["enum"])]
     elif "anyOf" in schema:
@@ -222,9 +222,7 @@ class OpenedEnvironment:
     ask: Ask
     numbers: itertools.count[int] = field(default_factory=itertools.count)
     evaluated: list[RemoteEnvironment] = field(default_factory=list)
-    """Instances of evaluations. Each evaluation uses them again, because an episode is only ended when its instance is
-    reset.
-    """
+    """Instances for evaluations. Each evaluation reuses them, because only resetting an instance ends its episode."""
 
     def make(self, phase: Callable[[], AbstractContextManager[None]]) -> type[RemoteEnvironment]:
         return environment_class(self.description, self.ask, phase, self.numbers)
@@ -236,7 +234,7 @@ class OpenedEnvironment:
 
 
 def open_environment(context: Context) -> type[RemoteEnvironment] | None:
-    """Returns the class for the recipe's environment, whose requests are timed as part of the step, or None. Raises
+    """Returns the class for the recipe's environment, or None. Its requests are timed as part of the step. Raises
     Failure.
     """
     if context.recipe.get("environment") is None:
@@ -270,8 +268,8 @@ def describe_environment(context: Context) -> OpenedEnvironment:
 
 
 def asks_of_process(context: Context) -> Ask:
-    """Returns the function that sends the requests of this process's instances to the driver, independently of the
-    other processes. Called on every rank.
+    """Returns the function that sends requests from this process's instances to the driver, independently of the other
+    processes. Called on every rank.
     """
     world, link = context.world, context.link
     if world.size == 1:
@@ -302,7 +300,7 @@ def reward_column(recipe: dict[str, Any]) -> str | None:
 
 
 class EpisodesFailed(Exception):
-    """More episodes of a batch failed than the recipe tolerates (`pauseAbove`). The batch must be played again."""
+    """More episodes of a batch failed than the recipe tolerates (`pauseAbove`). The batch must be replayed."""
 
     def __init__(self, failed: int, rows: int, index: int, error: dict[str, Any]) -> None:
         super().__init__(error["message"])
@@ -310,8 +308,8 @@ class EpisodesFailed(Exception):
 
 
 def check_failures(context: Context, environments: list[RemoteEnvironment]) -> tuple[int, int]:
-    """Returns how many episodes of the batch failed, and how many it has, in all processes. Reports each new reason
-    once. Called on every rank. Raises EpisodesFailed on all of them.
+    """Returns the numbers of failed episodes and of all episodes in the batch, across all processes. Reports each new
+    reason once. Called on every rank. Raises EpisodesFailed on all of them.
     """
     played = [
         error for of_rank in context.world.share([one._played.error for one in environments]) for error in of_rank

@@ -1,4 +1,4 @@
-"""Plays episodes for held-out problems with TRL's own loop of turns and tool calls, outside of training."""
+"""Plays episodes for held-out problems with TRL's own loop of turns and tool calls, outside training."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def own_episodes(
 ) -> list[dict[str, Any]]:
     """Plays this process's episodes. All ranks call it together.
 
-    :param places: number, sample and data of the problems
+    :param places: problem number, sample number and problem of each episode
     """
     policy, ask = context.policy, context.policy.template.ask
     environments = opened.for_evaluation(len(places))
@@ -170,7 +170,7 @@ class EpisodeLoop:
         self._async_tool_dicts = [self._async_tool_dicts[i] for i in places]
 
     def play(self, prompts: list[Any], prompt_ids: Ids, seeds: list[str]) -> tuple[list[Any], Ids]:
-        """Returns the messages and the tokens after the prompt of each episode."""
+        """Returns each episode's messages and its tokens after the prompt."""
         self._prompt_ids, self._seeds = prompt_ids, seeds
         self._turns = [0] * len(seeds)
         self._completion_ids: Ids = [[] for _ in seeds]
@@ -195,7 +195,7 @@ class EpisodeLoop:
         return [sample.tokens for sample in self._sampler.sample(wishes, self._manner)], None
 
     def _continues(self, place: int, ids: list[int]) -> bool:
-        """Returns whether these tokens start with those of an episode so far."""
+        """Returns whether the tokens start with all tokens of an episode so far."""
         known = self._prompt_ids[place] + self._completion_ids[place]
         return ids[: len(known)] == known
 

@@ -20,7 +20,7 @@ class MadeCall:
     reward: float | None = None
     """What the call added to the reward of its turn."""
     state: dict[str, Any] | None = None
-    """Short form of the state after the call; None if it is not recorded."""
+    """Summary of the state after the call; None if not recorded."""
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Played:
 
     observation: str | None = None
     state: dict[str, Any] | None = None
-    """Short form of the state after the reset; None if it is not recorded."""
+    """Summary of the state after the reset; None if not recorded."""
     calls: list[MadeCall] = field(default_factory=list)
     """Calls that reached the environment, in order."""
     error: dict[str, Any] | None = None
@@ -57,7 +57,9 @@ def recorded_episodes(
 def recorded_episode(
     played: Played, completion: list[dict[str, Any]], truncated: bool, max_turns: int
 ) -> dict[str, Any]:
-    """TRL makes all calls of one message before it samples the next message, so a message with calls is a turn."""
+    """Returns the record of an episode. TRL makes all calls in a message before it samples the next message, so each
+    message with calls is a turn.
+    """
     made = list(played.calls)
     turns: list[dict[str, Any]] = []
     state = played.state
@@ -123,7 +125,7 @@ def turn(
     calls: list[Any], results: list[dict[str, Any]], made: list[MadeCall], before: dict[str, Any] | None
 ) -> dict[str, Any]:
     """
-    :param before: state before the turn, which calls that did not reach the environment leave unchanged
+    :param before: state before the turn. Calls that did not reach the environment leave it unchanged
     """
     state = made[-1].state if made else before
     rewards = [one.reward for one in made if one.reward is not None]

@@ -24,7 +24,7 @@ class LabGRPOTrainer(Sampling, TurnCredit, Advantages, GRPOTrainer):
 
 
 class LabDPPOTrainer(Sampling, Dppo, TurnCredit, Advantages, GRPOTrainer):
-    """The same with DPPO's loss."""
+    """GRPOTrainer with DPPO's loss that records its batches."""
 
 
 def run_stage(context: Context, stage: Stage) -> None:

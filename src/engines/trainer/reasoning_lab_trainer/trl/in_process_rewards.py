@@ -43,7 +43,7 @@ class InProcessRewards:
         known: dict[str, list[float | None]] = {}
         metrics = self._trainer.Metrics()
         if not rows:
-            # All episodes of this process failed. Rewards are not made for empty batches.
+            # All episodes of this process failed. Reward functions are not written to handle empty batches.
             return {column["name"]: [] for column, _ in self._rewards}, {}
         for column, reward in self._rewards:
             given = self._scoring.arguments(reward, list(rows), step, metrics)

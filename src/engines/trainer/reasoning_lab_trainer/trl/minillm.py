@@ -15,8 +15,8 @@ def minillm_options(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 class MiniLLM:
-    """Mixin for MiniLLMTrainer. Must come before the trainer class. TRL 1.13 counts padding as tokens of a completion,
-    does not divide the exact part among micro-batches, and reports a constant reward; this corrects all three.
+    """Mixin for MiniLLMTrainer. Must come before the trainer class. TRL 1.13 counts padding as completion tokens,
+    does not divide the exact part among micro-batches, and reports a constant reward. The mixin fixes all three.
     """
 
     _tokens: Any = None
@@ -42,5 +42,5 @@ class MiniLLM:
 
 @functools.cache
 def minillm(base: type) -> type:
-    """Returns TRL's trainer with these corrections."""
+    """Returns TRL's trainer with these fixes."""
     return type(f"Lab{base.__name__}", (MiniLLM, base), {})

@@ -1,5 +1,5 @@
-"""On-policy distillation: the student samples, and imitates the teacher's distribution for each of its own tokens: with
-TRL's DistillationTrainer (GKD, Agarwal et al. 2023, arXiv:2306.13649; with `beta` 1, the reverse KL per token), or with
+"""On-policy distillation: the student samples completions and learns to match the teacher's distribution at each token.
+Uses TRL's DistillationTrainer (GKD, Agarwal et al. 2023, arXiv:2306.13649; with `beta` 1, the reverse KL per token) or
 its MiniLLMTrainer (`minillm.py`).
 """
 
@@ -58,7 +58,7 @@ def run_stage(context: Context, stage: Stage) -> None:
 
 
 def teacher_model(context: Context, stage: Stage) -> Any:
-    """Loads the teacher, frozen. Raises `mismatch` if its vocabulary is not the student's."""
+    """Loads the teacher, frozen. Raises `mismatch` if its vocabulary differs from the student's."""
     path = stage.settings["teacher"]["path"]
     adapters = {name: value for name, value in (context.recipe.get("pytorch") or {}).items() if name != "lora"}
     recipe = {**context.recipe, "model": {"path": path}, "pytorch": adapters}

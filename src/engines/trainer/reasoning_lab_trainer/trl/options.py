@@ -118,11 +118,11 @@ def words_of(hint: Any) -> str:
         return " or ".join(repr(part) for part in parts)
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return " or ".join(repr(member.value) for member in hint)
-    names = {bool: "true or false", int: "an integer", float: "a number", str: "a text", type(None): "null"}
+    names = {bool: "true or false", int: "an integer", float: "a number", str: "a string", type(None): "null"}
     if hint in names:
         return names[hint]
     if hint is list or origin is list:
-        return f"a list, each {words_of(parts[0])}" if parts else "a list"
+        return f"a list (each item {words_of(parts[0])})" if parts else "a list"
     if hint is dict or origin is dict:
         return "an object"
     return str(hint)

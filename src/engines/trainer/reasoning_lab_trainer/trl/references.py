@@ -37,7 +37,7 @@ def reference_policy(context: Context, saved: Path | None) -> PreTrainedModel | 
 
 
 def restore_adapters(context: Context, saved: Path | None) -> None:
-    """Restores the frozen adapter copy created by a trainer from the saved reference weights, if there are any."""
+    """Restores a trainer's frozen adapter copy from the saved reference weights, if there are any."""
     adapters = adapter_reference(context.policy.model)
     if saved is not None and adapters:
         load_reference(adapters, saved)

@@ -102,7 +102,7 @@ class GenerationBatch:
         return lines
 
     def _of_rows(self) -> list[float | None]:
-        """Returns the advantage of each row: that of all tokens from the policy, or their mean."""
+        """Returns one advantage per row. Per-token advantages are averaged over the policy's tokens."""
         if self.advantages is None:
             return [None] * len(self.inputs)
         if self.advantages.dim() == 1:

@@ -76,7 +76,7 @@ class Sampling(Gated):
                 return self._sampled_batch(posed)
             except EpisodesFailed as failed:
                 report = failed.report
-            # The driver replies once the user continues; until then, the run is as it was before the batch.
+            # The driver replies once the user continues; until then, the run stays as it was before the batch.
             before.restore()
             verdict = self.lab.gate.pass_through("environment/failed", report)
             if verdict.decision != "continue":
@@ -159,7 +159,7 @@ class Sampling(Gated):
         return result
 
     def _tokenize_prompts(self, prompts: list[Any]) -> Any:
-        """Same as in TRL, but reports prompts that the model cannot read or that leave no room for an answer."""
+        """Same as in TRL, but reports prompts that cannot be tokenized or that leave no room for a completion."""
         policy = self.lab.policy
         try:
             tokenized = super()._tokenize_prompts(prompts)

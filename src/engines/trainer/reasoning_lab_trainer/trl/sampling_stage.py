@@ -87,7 +87,7 @@ def sampling_options(context: Context, stage: Stage, config_class: type) -> dict
 
 
 def picture_options(context: Context, config_class: type) -> dict[str, Any]:
-    """Returns TRL's settings for pictures: it need not keep them for logging, because the engine does."""
+    """Returns TRL's settings for pictures. TRL need not log them, because the engine does."""
     keeps = any(field.name == "log_multimodal" for field in fields(config_class))
     return {"log_multimodal": False} if context.pictures is not None and keeps else {}
 

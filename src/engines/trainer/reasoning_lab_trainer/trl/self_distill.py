@@ -34,7 +34,7 @@ class SelfDistilling:
     """Mixin for SDFTTrainer or SDPOTrainer. Must come before the trainer class."""
 
     _total_train_tokens = 0
-    """Tokens of all student prompts and completions, under the name of TRL's counter that checkpoints contain."""
+    """Total tokens in student prompts and completions. Named like TRL's counter, so that checkpoints include it."""
 
     @property
     def ref_model(self) -> Any:
@@ -57,7 +57,7 @@ class SelfDistilling:
         return self._readable(prompts, super()._tokenize_prompts_untruncated)  # type: ignore[misc]
 
     def _readable(self, prompts: list[Any], tokenize: Any) -> Any:
-        """Like TRL's method, but reports prompts that the model cannot read or that leave no room for a completion."""
+        """Like TRL's method, but reports prompts that cannot be tokenized or that leave no room for a completion."""
         policy = self.lab.policy  # type: ignore[attr-defined]
         try:
             tokenized = tokenize(prompts)
@@ -71,7 +71,7 @@ class SelfDistilling:
             raise Failure(
                 "invalid",
                 f"The prompt {prompt[:80]!r} has {longest} tokens, which leave no room for "
-                f"{self.max_completion_length} completion tokens in the context of {policy.context} tokens. "  # type: ignore[attr-defined]
+                f"{self.max_completion_length} completion tokens in the {policy.context}-token context. "  # type: ignore[attr-defined]
                 "The teacher's prompts are longer than the student's.",
                 "Lower max_completion_length, shorten the teacher's prompt, or use a model with a longer context.",
             )
@@ -89,7 +89,7 @@ class SelfDistilling:
 
 
 def rename(metrics: dict[str, Any], name: str, new: str) -> None:
-    """Gives a metric the name that it has in other stages."""
+    """Renames a metric to match other stages."""
     if name in metrics:
         metrics[new] = metrics.pop(name)
 
@@ -145,7 +145,7 @@ def run_stage(context: Context, stage: Stage) -> None:
 
 
 def teacher_options(context: Context, settings: dict[str, Any]) -> dict[str, Any]:
-    """Returns TRL settings of the teacher."""
+    """Returns TRL's settings for the teacher."""
     kind = settings.get("teacher_model_kind")
     options: dict[str, Any] = {} if kind is None else {"teacher_model_kind": kind}
     if settings["method"] == "sdft":

@@ -11,10 +11,10 @@ import torch
 from .advantages import relog
 
 STD_EPSILON = 1e-4
-"""TRL adds it to standard deviations."""
+"""Added to standard deviations, as in TRL."""
 
 ROUNDING = 1e-9
-"""Returns that differ by less are equal up to rounding."""
+"""Two returns that differ by less are treated as equal, because the difference is rounding error."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class RewardedTurns:
 
 
 def returns_of_turns(reward: float, turns: list[float | None]) -> list[float]:
-    """Returns what an episode earns from each turn on: its reward without the rewards of earlier turns."""
+    """Computes the return from each turn onward: the episode's reward minus the rewards of earlier turns."""
     returns = []
     for earned in turns:
         returns.append(reward)
@@ -38,9 +38,9 @@ def returns_of_turns(reward: float, turns: list[float | None]) -> list[float]:
 
 def turn_advantages(rows: list[RewardedTurns], group_size: int, scale: str) -> list[list[float]]:
     """
-    Returns one advantage per turn for each episode: returns without discount (GTPO, arXiv:2511.14846), compared with
-    those of the same turn in the group (MT-GRPO, arXiv:2505.11821), over one standard deviation for all turns. Same as
-    `turnAdvantages` in src/core/grpo/advantages/turnAdvantages.ts, which has the formula.
+    Computes one advantage per turn for each episode: undiscounted returns (GTPO, arXiv:2511.14846), centered on the
+    mean of the same turn in the group (MT-GRPO, arXiv:2505.11821), divided by one standard deviation for all turns.
+    Same as `turnAdvantages` in src/core/grpo/advantages/turnAdvantages.ts, which has the formula.
 
     :param rows: the rows of each group are contiguous
     :param scale: `group`, `batch` or `none`
@@ -64,8 +64,8 @@ def turn_advantages(rows: list[RewardedTurns], group_size: int, scale: str) -> l
 
 
 def center(group: dict[int, list[float]], centered: list[list[float]]) -> tuple[float, int]:
-    """Writes each return's difference from the mean of its turn to `centered`. Returns the sum of their squares, and
-    the degrees of freedom.
+    """Writes each return's difference from the mean of its turn to `centered`. Returns the sum of squared
+    differences and the degrees of freedom.
 
     :param group: returns of each turn, by the episode's row
     """
@@ -82,7 +82,7 @@ def center(group: dict[int, list[float]], centered: list[list[float]]) -> tuple[
 
 
 def turn_lengths(mask: list[int]) -> list[int]:
-    """Returns the number of tokens in each turn that the policy wrote.
+    """Returns the number of tokens that the policy wrote in each turn.
 
     :param mask: 0 for tokens that come from the environment, where turns end
     """
@@ -96,14 +96,14 @@ def turn_lengths(mask: list[int]) -> list[int]:
 
 
 def tokens_of_turns(mask: list[int], turns: list[float]) -> list[float]:
-    """Returns the advantage of each token, which is 0 for those of the environment."""
+    """Returns the advantage of each token: 0 for tokens that come from the environment."""
     own = iter([value for length, value in zip(turn_lengths(mask), turns, strict=True) for _ in range(length)])
     return [next(own) if trained else 0.0 for trained in mask]
 
 
 def rewarded_turns(mask: list[int], episode: dict[str, Any], reward: float | None, weight: float) -> RewardedTurns:
     """
-    :param episode: as recorded in rollouts. A turn without calls, the last one, has no reward of its own
+    :param episode: as recorded in rollouts. A last turn without calls has no reward of its own
     :param weight: weight of the environment's reward, which includes the rewards of turns
     """
     earned = [turn.get("reward") for turn in episode["turns"]]
