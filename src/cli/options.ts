@@ -1,7 +1,7 @@
 /** Value type of an option or argument; a list contains the allowed names. */
 export type ValueType = 'flag' | 'text' | 'integer' | 'number' | 'path' | 'verb' | readonly string[];
 
-/** An option of a verb. Argument parsing, help, and shell completion all use this declaration. */
+/** An option of a subcommand. Argument parsing, help, and shell completion all use this declaration. */
 export interface Option {
 	readonly type: ValueType;
 	/** Placeholder for the value in the help text, such as `FILE`. */

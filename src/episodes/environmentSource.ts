@@ -78,7 +78,7 @@ async function folderSource(folder: string): Promise<EnvironmentSource> {
 	throw new Failure(
 		'invalid',
 		`${folder} does not contain an environment.`,
-		'A verifiers package has a pyproject.toml, an OpenEnv environment an openenv.yaml.',
+		'A verifiers package has a pyproject.toml, an OpenEnv environment has an openenv.yaml.',
 	);
 }
 

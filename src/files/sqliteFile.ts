@@ -7,7 +7,7 @@ import { SqliteTable } from './sqliteTable.ts';
 export interface SqliteTableInfo {
 	readonly name: string;
 	readonly columns: readonly string[];
-	/** Index of the column that is the row id; null if there is none. Its values are stored as null. */
+	/** Index of the row id column; null if there is none. Its values are stored as null. */
 	readonly rowidColumn: number | null;
 	readonly table: SqliteTable;
 }

@@ -47,7 +47,7 @@ export const alertSchema = v.looseObject({
 		v.object({
 			path: recipePathSchema,
 			suggestion: v.string(),
-			/** The same change as edits that can be applied to the recipe in order. Absent if the user has to decide. */
+			/** The same change, expressed as edits to apply to the recipe in order. Absent if the user has to decide. */
 			edits: v.optional(v.array(recipeEditSchema)),
 		}),
 	),

@@ -12,7 +12,7 @@ import type { RowBatch } from './rolloutRow.ts';
 import { listParts, metricsStamp, type RunPart, sameFile, tailHash } from './runParts.ts';
 import type { ThreadPool } from './threadPool.ts';
 
-/** Size of the chunks in which several threads read a file, in bytes. */
+/** Chunk size for reading a file with several threads, in bytes. */
 const pieceBytes = 8 << 20;
 
 /** Maximum number of rows from one part to buffer before writing, even if the part is incomplete. */

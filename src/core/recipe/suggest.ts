@@ -1,4 +1,7 @@
-/** Returns the edit distance between two short strings (insertion, deletion, replacement, swap of neighbors). */
+/**
+ * Returns the edit distance between two short strings: insertions, deletions, substitutions, and transpositions of
+ * adjacent characters.
+ */
 export function editDistance(a: string, b: string): number {
 	const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
 	for (let i = 1; i <= a.length; i++) {

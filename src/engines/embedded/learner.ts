@@ -35,7 +35,7 @@ export interface SampleRequest {
 	readonly stop?: readonly number[];
 	/** If set, also returns distribution statistics and the `alternatives` most likely tokens. */
 	readonly detail?: SampleDetail;
-	/** Places for latent thoughts in the prompts (model/latentTrunk.ts). Only on the CPU. */
+	/** Places for latent thoughts in the prompts (model/latentTrunk.ts). CPU only. */
 	readonly thoughts?: LatentPlaces;
 	/**
 	 * Model to sample from. A teacher or a sampler must have been set first. Requests to the sampler run concurrently

@@ -75,7 +75,7 @@ export const readDataset = defineTool({
 	name: 'read_dataset',
 	title: 'Read a dataset',
 	description:
-		'Read rows from a dataset file (JSONL, JSON, CSV, TSV, Parquet, Arrow, or a save_to_disk folder) inside the server folders, page by page: all of them, or those that contain a text and meet all conditions, in file order or sorted by a column. Filtering or sorting reads the whole file for each page.',
+		'Read rows from a dataset file (JSONL, JSON, CSV, TSV, Parquet, Arrow, or a save_to_disk folder) inside the server folders, page by page: all of them, or those that contain a given text and meet all conditions, in file order or sorted by a column. Filtering or sorting reads the whole file for each page.',
 	input: v.object({
 		path: input.text('Absolute path, or relative to a server folder.'),
 		...viewInput,

@@ -43,6 +43,6 @@ export const proposalMetrics: Readonly<Record<string, MetricEntry>> = {
 		over: 'distinct proposals',
 		explanation:
 			'Proposals that some, but not all, of the answers solve. If accuracy is the only reward, only the answers to these have nonzero advantages.',
-		falls: 'Proposals are too easy or too hard to learn from; see the fraction that is solved.',
+		falls: 'Proposals are too easy or too hard to learn from; see the fraction solved.',
 	},
 };

@@ -64,7 +64,7 @@ export const codeProbes: readonly Probe[] = [
 	}),
 	codeProbe({
 		id: 'code-equals-everything',
-		title: 'Code whose results equal everything',
+		title: 'Code whose results compare equal to everything',
 		severity: 'high',
 		why: 'The result is an object that compares equal to everything.',
 		fix: 'Compare results in the judging process after converting them to plain data (JSON), or require the exact type.',

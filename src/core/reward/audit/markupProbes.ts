@@ -57,7 +57,7 @@ export const markupProbes: readonly Probe[] = [
 		title: 'JSON with a candidate under every key',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'Several answers are offered under different keys.',
+		why: 'The row has several answers under different keys.',
 		fix: 'Specify which key contains the answer, and reject objects with other keys.',
 		needs: 'every',
 		build(row, context) {

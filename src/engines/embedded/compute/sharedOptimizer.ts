@@ -56,7 +56,7 @@ export class SharedOptimizer {
 		}
 	}
 
-	/** Returns memory for a micro-batch gradient. */
+	/** Allocates the gradient of a micro-batch. */
 	#slot(index: number): SharedArrayBuffer {
 		this.#slots[index] ??= new SharedArrayBuffer(4 * this.#count);
 		return this.#slots[index];

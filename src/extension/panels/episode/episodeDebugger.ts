@@ -53,7 +53,10 @@ export async function debugTurn(
 	}
 }
 
-/** Returns the 0-based first lines of code of these methods. Methods that the file does not define are omitted. */
+/**
+ * Returns the 0-based line number of the first line of code in each method. Methods that the file does not define are
+ * omitted.
+ */
 export function bodyLines(
 	text: string,
 	file: string,

@@ -73,7 +73,7 @@ async function askExpectation({ check }: PlaygroundSample): Promise<number | nul
 		placeHolder:
 			correct === null
 				? 'Select the expected reward'
-				: `Checked as ${correct ? 'correct' : 'incorrect'}. Select the expected reward`,
+				: `Judged ${correct ? 'correct' : 'incorrect'}. Select the expected reward`,
 	});
 	return picked?.expect;
 }

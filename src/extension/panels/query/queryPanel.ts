@@ -36,7 +36,7 @@ export interface QueryPanelNeeds extends PanelContext {
 	readonly memory: vscode.Memento;
 }
 
-/** A panel that queries the rollout index, with a form or SQL. Only writes exports. */
+/** A panel that queries the rollout index, with a form or SQL. Read-only, except for exports. */
 export class QueryPanel extends AppPanel<QueryEvent, QueryCommand, typeof queryRequests> {
 	readonly #session: QuerySession;
 	readonly #store: RunStore;

@@ -27,7 +27,7 @@ interface Pending {
 	readonly order: BatchOrder;
 	readonly stage: SamplingStage;
 	outcome: Deferred<Outcome>;
-	/** Counters after the batch, once it has been sampled. */
+	/** Counter values after this batch; set once it has been sampled. */
 	after: Outcome | null;
 	failed: boolean;
 }
