@@ -6,7 +6,7 @@ import { trainerEnvironment } from '../trainerEnvironment.ts';
 import type { ClusterPlace } from './clusterPlace.ts';
 import { jobPackage } from './jobPackage.ts';
 import type { JobRequest, JobsApi } from './jobsApi.ts';
-import { verlPayload } from './verl/verlPayload.ts';
+import { verlPayload } from './verlJob/verlPayload.ts';
 
 export interface JobOptions {
 	readonly api: JobsApi;

@@ -20,7 +20,7 @@ import { RelayControl } from './relayControl.ts';
 import { FolderControl, type RemoteControl } from './requestFolder.ts';
 import { localEvent, type Mirror, type MirroredRun, RunMirror } from './runMirror.ts';
 import { ShadowFolder } from './shadowFolder.ts';
-import { VerlMirror } from './verl/verlMirror.ts';
+import { VerlMirror } from './verlJob/verlMirror.ts';
 
 export interface RayCourseOptions {
 	readonly api: JobsApi;

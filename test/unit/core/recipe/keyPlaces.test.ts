@@ -23,7 +23,7 @@ test('a recipe key is declared in one place and referred to in few others', () =
 	);
 	assert.ok(places.length <= 4, places.join(', '));
 	assert.deepEqual(places.sort(), [
-		'src/engines/driver/ray/verl/verlOverrides.ts',
+		'src/engines/driver/ray/verlJob/verlOverrides.ts',
 		'src/engines/embedded/run/clipRange.ts',
 		'src/engines/trainer/reasoning_lab_trainer/trl/dppo.py',
 		'src/protocol/recipe/groupStages.ts',

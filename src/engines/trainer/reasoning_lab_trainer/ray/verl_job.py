@@ -21,7 +21,7 @@ from .place import Place, announce, find_place, prepare, write_failed
 from .settings import Settings, read_settings
 
 RUN = "{{run}}"
-"""Placeholder for the run folder. Must match `src/engines/driver/ray/verl/verlOverrides.ts`."""
+"""Placeholder for the run folder. Must match `src/engines/driver/ray/verlJob/verlOverrides.ts`."""
 
 
 def main() -> int:

@@ -9,7 +9,7 @@ import {
 	hydraValue,
 	verlArguments,
 	verlSettings,
-} from '../../../../../../src/engines/driver/ray/verl/verlOverrides.ts';
+} from '../../../../../../src/engines/driver/ray/verlJob/verlOverrides.ts';
 
 const facts = { id: 'gsm8k-1', submission: 'gsm8k-1', promptLength: 768 };
 
