@@ -108,7 +108,7 @@ suite('agents in the editor', () => {
 		const range = { run: 'told', step: 2, group: 1, completion: 0, first_token: 1, last_token: 3 };
 		assert.equal((await call('read_completion', range)).address, place, 'an answer cites what can be shown');
 		await assert.rejects(call('show_in_editor', { address: place.replace('1-3', '1-9999') }), /has only \d+ tokens/);
-		await assert.rejects(call('show_in_editor', { compare: ['told', 'told'] }), /identical/);
+		await assert.rejects(call('show_in_editor', { compare: ['told', 'told'] }), /all the same run/);
 		await assert.rejects(call('show_in_editor', { address: 'rl://told/search/tree.jsonl/node/99' }), /no node 99/);
 		assert.equal(tabs().length, before, 'nothing was opened');
 		await closeAll();
