@@ -19,8 +19,9 @@ import { lab } from './commandLine.ts';
 const seeds = (process.env.SEEDS ?? '1,2,3').split(',');
 const script = fileURLToPath(new URL('../trainer/python/seen_squares.py', import.meta.url));
 const tasks = [
-	{ task: 'color', reward: { use: 'classification' }, chance: 1 / 4 },
-	{ task: 'place', reward: { use: 'iou', column: 'answer' }, chance: 1 / 9 },
+	{ task: 'color', reward: { use: 'classification' }, chance: 1 / 4, steps: 120 },
+	// Boxes that overlap the gold box are partly rewarded, so the first steps teach little about the exact place.
+	{ task: 'place', reward: { use: 'iou', column: 'answer' }, chance: 1 / 9, steps: 240 },
 ] as const;
 
 interface Trained {
@@ -43,29 +44,30 @@ test('a vision-language model learns from what it sees', async () => {
 	await runPython({ python, script, args: [folder] });
 	process.env.REASONING_LAB_TORCH_PYTHON = python;
 	const lines = ['| task | seed | pictures | held-out accuracy | reward |', '|---|---|---|---|---:|'];
-	for (const { task, reward, chance } of tasks) {
+	const failures: string[] = [];
+	for (const task of tasks) {
 		for (const seed of seeds) {
-			const own = await trained(task, reward, seed);
-			const mixed = await trained(`${task}-mixed`, reward, seed);
-			for (const [pictures, { accuracy, low, high, reward: mean }] of [
+			const own = await trained(task, task.task, seed);
+			const mixed = await trained(task, `${task.task}-mixed`, seed);
+			for (const [pictures, result] of [
 				['its own', own],
 				['mixed', mixed],
 			] as const) {
-				const interval = [accuracy, low, high].map((share) => share.toFixed(2));
-				lines.push(
-					`| ${task} | ${seed} | ${pictures} | ${interval[0]} (${interval[1]} to ${interval[2]}) | ${mean.toFixed(2)} |`,
+				const [accuracy, low, high, reward] = [result.accuracy, result.low, result.high, result.reward].map((value) =>
+					value.toFixed(2),
 				);
+				lines.push(`| ${task.task} | ${seed} | ${pictures} | ${accuracy} (${low} to ${high}) | ${reward} |`);
 				console.error(lines.at(-1));
 			}
-			assert.ok(own.low > chance, `${task}, seed ${seed}: ${own.accuracy} is above chance`);
-			assert.ok(own.low > mixed.high, `${task}, seed ${seed}: ${own.accuracy} is above the control`);
+			if (own.low <= Math.max(task.chance, mixed.high)) failures.push(`${task.task}, seed ${seed}`);
 		}
 	}
 	await mkdir(artifacts, { recursive: true });
 	await writeFile(join(artifacts, 'visual.md'), `${lines.join('\n')}\n`);
+	assert.deepEqual(failures, [], 'accuracy is above chance and above the control');
 });
 
-async function trained(dataset: string, reward: object, seed: string): Promise<Trained> {
+async function trained({ reward, steps }: (typeof tasks)[number], dataset: string, seed: string): Promise<Trained> {
 	const recipe = {
 		...{ name: dataset, engine: 'pytorch', device: 'cpu', seed: Number(seed), whenBusy: 'share' },
 		dataset: { path: `${dataset}.jsonl`, image: 'picture', heldOutShare: 0.25 },
@@ -75,13 +77,13 @@ async function trained(dataset: string, reward: object, seed: string): Promise<T
 		pytorch: { precision: 'float32' },
 		stages: [
 			{
-				...{ type: 'grpo', steps: 120, prompts_per_step: 16, num_generations: 8 },
+				...{ type: 'grpo', steps, prompts_per_step: 16, num_generations: 8 },
 				...{ max_completion_length: 1, learning_rate: 3e-3 },
 			},
 		],
-		evaluate: { every: 120, problems: 100 },
+		evaluate: { every: steps, problems: 100 },
 		checkpoint: { every: 1000 },
-		log: { rolloutsEvery: 120 },
+		log: { rolloutsEvery: steps },
 	};
 	await writeFile(join(folder, `${dataset}.recipe.json`), JSON.stringify(recipe));
 	const runs = join(folder, 'runs');
