@@ -160,6 +160,7 @@ test('writes rewards whose results appear next to their signatures, and trains w
 		await tests.filter('named');
 		await tests.test('rewards/right.reward.ts', 'Failed').waitFor();
 		await tests.unfold('rewards/right.reward.ts');
+		await tests.unfold('right');
 		await tests.test('named, not chosen', 'Failed').waitFor();
 		await tests.test('named, not chosen', 'Failed').click();
 		await tests.peek().filter({ hasText: 'Expected' }).waitFor();

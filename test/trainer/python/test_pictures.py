@@ -23,7 +23,8 @@ from plain_trl import Log, digits, length
 from reasoning_lab_trainer.course.run import run
 from reasoning_lab_trainer.course.world import World
 from reasoning_lab_trainer.data.limits import PICTURE_BYTES
-from reasoning_lab_trainer.data.pictures import Pictures, check_pictures, decoded
+from reasoning_lab_trainer.data.picture_check import check_pictures
+from reasoning_lab_trainer.data.pictures import Pictures, decoded
 from reasoning_lab_trainer.data.problems import open_row_problems, problems_hash
 from reasoning_lab_trainer.models.load import load_policy
 from safetensors.torch import load_file

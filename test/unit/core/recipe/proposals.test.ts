@@ -52,7 +52,7 @@ const faults: [what: string, recipe: Parameters<typeof faultsOf>[0], pattern: Re
 		/^stages\[0\]\.prompts_per_step: .* must be a multiple of 5: set it to 5\.$/,
 	],
 	['a batch with a part of a group', { stage: { prompts_per_step: 8 } }, /a multiple of 5: set it to 5 or 10\.$/],
-	['a curriculum', { stage: { curriculum: {} } }, /^stages\[0\]\.curriculum: .* Remove one of the two\.$/],
+	['a curriculum', { stage: { curriculum: {} } }, /^stages\[0\]\.curriculum: .* Remove one of the two keys\.$/],
 	['dynamic sampling', { stage: { dynamic_sampling: true } }, /^stages\[0\]\.dynamic_sampling: /],
 	[
 		'a task that cannot work them out',

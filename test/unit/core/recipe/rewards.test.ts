@@ -144,7 +144,7 @@ describe('built-in rewards in a recipe', () => {
 		[
 			'a scale upside down',
 			[{ use: 'judge', url: 'http://c', model: 'm', scale: [1, 0] }],
-			/^rewards\[0\]\.scale: .* Swap/,
+			/^rewards\[0\]\.scale: .* must be in ascending order/,
 		],
 		[
 			'a prompt without the text',

@@ -231,7 +231,7 @@ test('a user edits a step, forces a token, or branches, and the strategy continu
 			assert.ok(branched.tree.pathTo(id).includes(step));
 
 		await assert.rejects(go({ action: 'edit', node: 0, text: 'x' }), /problem node/);
-		await assert.rejects(go({ action: 'edit', node: step, text: '' }), /empty/);
+		await assert.rejects(go({ action: 'edit', node: step, text: '' }), /has no text/);
 		await assert.rejects(go({ action: 'force', node: step, token: 99, text: 'x' }), /no token 99/);
 		await assert.rejects(
 			go({ action: 'branch', node: 9999 }),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ..data.pictures import check_pictures
+from ..data.picture_check import check_pictures
 from ..data.problems import DriverProblems, Problems, open_row_problems, problems_hash
 from ..models.load import load_policy
 from ..models.policy import Policy

@@ -12,13 +12,11 @@ from ..failure import Failure
 from ..link.messages import Problem
 from ..models.tokenizer import first_line
 from ..regular_file import open_regular, read_regular
-from .limits import PICTURE_BYTES, PICTURE_PIXELS, PICTURE_SIDE, PICTURES_CHECKED
+from .limits import PICTURE_BYTES, PICTURE_PIXELS, PICTURE_SIDE
 from .presets import MISSING, cell
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-    from .problems import Problems
 
 FORMATS = ("PNG", "JPEG", "WEBP")
 """Accepted formats. Pillow would also decode dozens of rare ones."""
@@ -79,16 +77,6 @@ class Pictures:
         if not file.exists():
             raise Failure("missing", f"{where} does not exist.", "Add the file, or remove the row.")
         return file, where
-
-
-def check_pictures(pictures: Pictures, problems: Problems) -> None:
-    """Checks the pictures of the held-out problems and of one epoch, so that a bad picture does not end the run hours
-    later. Checks at most the first `PICTURES_CHECKED` problems of each. Every process must call it.
-    """
-    for problem in problems.held_out(PICTURES_CHECKED):
-        pictures.check_problem(problem, held_out=True)
-    for problem in problems.training(0, min(problems.total or 0, PICTURES_CHECKED)):
-        pictures.check_problem(problem)
 
 
 def shortened(prompt: str | list[dict[str, Any]]) -> str:
