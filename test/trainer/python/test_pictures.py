@@ -90,8 +90,10 @@ def test_paths_stay_in_the_folder_of_the_dataset(tmp_path: Path) -> None:
         of("link.png")
     with fails("missing", "does not exist"):
         of("b.png")
-    with fails("invalid", "not a regular file"):
-        of("inner")
+    # The second name is too long for the file system.
+    for path in ("inner", f"{'a' * 300}.png"):
+        with fails("invalid", "not a regular file"):
+            of(path)
     for value in (None, 7, "", [], {"path": None}):
         with fails("invalid", "neither a path nor an image"):
             of(value)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from ..failure import Failure
 from ..link.messages import Problem
 from ..models.tokenizer import first_line
-from ..regular_file import open_regular, read_regular
+from ..regular_file import open_regular
 from .limits import PICTURE_BYTES, PICTURE_PIXELS, PICTURE_SIDE
 from .presets import MISSING, cell
 
@@ -45,17 +45,22 @@ class Pictures:
 
     def of_problem(self, problem: Problem, held_out: bool = False) -> Image:
         """Decodes a problem's picture as RGB, upright. Raises `invalid`, `missing`, `denied` and `unsupported`."""
-        place, where = self._place(problem, held_out)
-        return decoded(place if isinstance(place, bytes) else read_regular(place, PICTURE_BYTES), where)
+        with self._source(problem, held_out) as (stream, where), _opened(stream, where) as picture:
+            return _upright(picture)
 
     def check_problem(self, problem: Problem, held_out: bool = False) -> None:
         """Raises the same failures as `of_problem`, but reads only the start of a file, so damaged pixels pass."""
+        with self._source(problem, held_out) as (stream, where), _opened(stream, where):
+            pass
+
+    @contextmanager
+    def _source(self, problem: Problem, held_out: bool) -> Iterator[tuple[BinaryIO, str]]:
+        """Opens a problem's picture, whose size is within the limit. Also yields how error messages refer to it."""
         place, where = self._place(problem, held_out)
-        with io.BytesIO(place) if isinstance(place, bytes) else open_regular(place) as stream:
+        with io.BytesIO(place) if isinstance(place, bytes) else _file(place, where) as stream:
             _limit(stream.seek(0, io.SEEK_END), where)
             stream.seek(0)
-            with _opened(stream, where):
-                pass
+            yield stream, where
 
     def _place(self, problem: Problem, held_out: bool) -> tuple[bytes | Path, str]:
         """Returns the contents or the path of a problem's picture, and how error messages refer to it."""
@@ -68,18 +73,16 @@ class Pictures:
             # If the driver reads the dataset, the index is not the row number.
             raise Failure(
                 "invalid",
-                f'Column "{self._column}" of the row with the prompt {shortened(problem["prompt"])} contains neither a '
+                f'Column "{self._column}" of the row with the prompt {_shortened(problem["prompt"])} contains neither a '
                 "path nor an image.",
                 "Write the path of a PNG, JPEG or WebP file, relative to the dataset's folder.",
             )
         where = f'The image in column "{self._column}" ({path[:200]})'
         file = _below(self._held_out_folder if held_out else self._folder, path, where)
-        if not file.exists():
-            raise Failure("missing", f"{where} does not exist.", "Add the file, or remove the row.")
         return file, where
 
 
-def shortened(prompt: str | list[dict[str, Any]]) -> str:
+def _shortened(prompt: str | list[dict[str, Any]]) -> str:
     """Returns the beginning of a prompt, in quotation marks."""
     text = prompt if isinstance(prompt, str) else " ".join(str(message.get("content")) for message in prompt)
     return repr(text if len(text) <= 60 else f"{text[:60]}...")
@@ -97,9 +100,22 @@ def decoded(content: bytes, where: str) -> Image:
     """
     _limit(len(content), where)
     with _opened(io.BytesIO(content), where) as picture:
-        from PIL import ImageOps
+        return _upright(picture)
 
-        return ImageOps.exif_transpose(picture).convert("RGB")
+
+def _upright(picture: Image) -> Image:
+    from PIL import ImageOps
+
+    return ImageOps.exif_transpose(picture).convert("RGB")
+
+
+def _file(path: Path, where: str) -> BinaryIO:
+    try:
+        return open_regular(path)
+    except Failure as failure:
+        if failure.reason != "missing":
+            raise
+        raise Failure("missing", f"{where} does not exist.", "Add the file, or remove the row.") from failure
 
 
 @contextmanager
