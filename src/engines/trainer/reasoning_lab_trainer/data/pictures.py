@@ -73,8 +73,8 @@ class Pictures:
             # If the driver reads the dataset, the index is not the row number.
             raise Failure(
                 "invalid",
-                f'Column "{self._column}" of the row with the prompt {_shortened(problem["prompt"])} contains neither a '
-                "path nor an image.",
+                f'Column "{self._column}" of the row with the prompt {_shortened(problem["prompt"])} contains neither '
+                "a path nor an image.",
                 "Write the path of a PNG, JPEG or WebP file, relative to the dataset's folder.",
             )
         where = f'The image in column "{self._column}" ({path[:200]})'
