@@ -19,6 +19,7 @@ import { encodeOnnxModel, type OnnxModel } from '../../src/engines/embedded/onnx
 import { type PrecisionName, precisionNames } from '../../src/protocol/recipe/torchRecipe.ts';
 import { roundedOnHost } from '../support/roundedOnHost.ts';
 import { hardware, skip } from '../support/softwareGpu.ts';
+import { unfusedOnHost } from '../support/unfusedOnHost.ts';
 import { type ProgramCase, programCases, randomShape } from './programs.ts';
 
 /**
@@ -57,7 +58,7 @@ async function outputs(model: OnnxModel, feeds: Feeds, provider: string): Promis
 async function checkProgram({ graph, feeds }: ProgramCase, precision: PrecisionName): Promise<void> {
 	const tolerance = tolerances[precision];
 	const model = graph.model();
-	const host = precision === 'float32' ? model : roundedOnHost(model, precision);
+	const host = unfusedOnHost(precision === 'float32' ? model : roundedOnHost(model, precision));
 	const [cpu, gpu] = [await outputs(host, feeds, 'cpu'), await outputs(model, feeds, runtimeNames[tested])];
 	for (const [name, { data }] of Object.entries(cpu)) {
 		const found = deviationOf(data as Float32Array, gpu[name]?.data as Float32Array);

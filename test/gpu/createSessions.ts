@@ -6,7 +6,7 @@
 import { writeSync } from 'node:fs';
 import { Random } from '../../src/base/random.ts';
 import { dialects } from '../../src/engines/embedded/compute/providers.ts';
-import { prepareEnvironment, runtime, Tensors } from '../../src/engines/embedded/compute/runtime.ts';
+import { executionProvider, prepareEnvironment, runtime, Tensors } from '../../src/engines/embedded/compute/runtime.ts';
 import { cpuDialect } from '../../src/engines/embedded/onnx/dialect.ts';
 import { multiply } from '../../src/engines/embedded/onnx/elementwise.ts';
 import { Graph } from '../../src/engines/embedded/onnx/graph.ts';
@@ -26,7 +26,7 @@ const integers: Record<string, string[]> = {};
 for (const { name, graph } of [...cases, { name: 'LogSoftmax', graph: kernel }]) {
 	writeSync(2, `program: ${name}\n`);
 	const session = await ort.InferenceSession.create(graph.encode(), {
-		executionProviders: ['webgpu'],
+		executionProviders: [executionProvider('webgpu')],
 		logSeverityLevel: 0,
 	});
 	await session.release();

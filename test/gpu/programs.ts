@@ -35,10 +35,11 @@ import {
 } from '../../src/engines/embedded/model/programs.ts';
 import {
 	cacheLayoutProgram,
-	chosenOutputs,
+	choiceOutputs,
 	collectProgram,
 	firstTokenProgram,
 	holdProgram,
+	positionProgram,
 	residentDecodeProgram,
 	stepName,
 	uploadProgram,
@@ -161,7 +162,7 @@ export function programCases(
 		{ name: 'decode', graph: decodeProgram(shape, dialect), feeds: decodeFeeds(shape, tensors, random) },
 		{
 			name: 'resident decode',
-			graph: residentDecodeProgram(shape, dialect),
+			graph: residentDecodeProgram(shape, dialect, 'host'),
 			feeds: residentFeeds(decodeFeeds(shape, tensors, random), tensors),
 		},
 		{ name: 'logprobs', graph: logprobsProgram(shape, dialect), feeds: feeds.logprobs({ batch, temperature: 0.8 }) },
@@ -228,20 +229,29 @@ function samplingCases(
 			: tensors.float(values, [values.length, 1]);
 	const noise = (rows: number) => column(Float32Array.from({ length: rows }, () => random.next()));
 	const inverse = tensors.float(Float32Array.of(1.25), []);
-	const decode = residentFeeds(decodeFeeds(shape, tensors, random), tensors);
+	const { positions, ...decode } = residentFeeds(decodeFeeds(shape, tensors, random), tensors);
 	const rows = decode.tokens?.dims[0] as number;
 	const ends = column(Int32Array.from({ length: rows }, (_, row) => (row === 0 ? 1 : 7)));
-	const logits = Float32Array.from({ length: 3 * shape.vocabulary }, () => 2 * random.normal());
+	const normals = (count: number) => Float32Array.from({ length: count }, () => random.normal());
+	const logits = normals(3 * shape.vocabulary).map((x) => 2 * x);
 	const first = {
 		logits: tensors.float(logits, [3, shape.vocabulary]),
 		source: tensors.int32(Int32Array.of(0, 2, 2, 1, 0), [5]),
 		noise: noise(5),
 		'inverse temperature': inverse,
 	};
+	const byDevice = {
+		'position embeddings': tensors.float(normals(rows * shape.width), [rows, 1, shape.width]),
+		'scaled norm': tensors.float(normals(shape.width), [shape.width]),
+	};
 	const steps = [0, 1, 2].flatMap((step) =>
-		chosenOutputs.map((name): [string, Tensor] => {
-			const values = Float32Array.from({ length: 4 }, () => 10 * random.normal());
-			return [stepName(name, step), column(name === 'tokens' ? Int32Array.from(values) : values)];
+		choiceOutputs.map((name): [string, Tensor] => {
+			const chosen = () => Int32Array.from({ length: rows }, () => random.int(shape.vocabulary));
+			const uniform = Float32Array.from({ length: rows * shape.vocabulary }, () => random.next() / 2);
+			return [
+				stepName(name, step),
+				name === 'tokens' ? column(chosen()) : tensors.float(uniform, [rows, shape.vocabulary]),
+			];
 		}),
 	);
 	return [
@@ -250,21 +260,31 @@ function samplingCases(
 			{
 				name: `resident decode, ${choice}`,
 				graph: residentDecodeProgram(shape, dialect, choice),
-				feeds: { ...policyFeeds, ...decode, noise: noise(rows), ends, 'inverse temperature': inverse },
+				feeds: { ...policyFeeds, ...decode, ...byDevice, noise: noise(rows) },
 			},
 		]),
 		{
 			name: 'hold',
-			graph: holdProgram(dialect),
+			graph: holdProgram(shape, dialect),
 			feeds: {
 				tokens: decode.tokens as Tensor,
-				positions: decode.positions as Tensor,
+				positions: positions as Tensor,
 				ends,
-				slots: decode.slots as Tensor,
+				norm: policyFeeds.norm as Tensor,
 				'inverse temperature': inverse,
 			},
 		},
-		{ name: 'collect', graph: collectProgram(3, dialect), feeds: Object.fromEntries(steps) },
+		...[1, 3].map((steps) => ({
+			name: `position embeddings of ${steps}`,
+			graph: positionProgram(shape, steps, dialect),
+			feeds: {
+				positions: positions as Tensor,
+				taken: tensors.int32(Int32Array.of(2), []),
+				ends,
+				'embedding.positions': policyFeeds['embedding.positions'] as Tensor,
+			},
+		})),
+		{ name: 'collect', graph: collectProgram(shape, 3, dialect), feeds: Object.fromEntries(steps) },
 	];
 }
 
@@ -385,19 +405,36 @@ function gradientInputs(
 	};
 }
 
-/** Same as above, with numbers of slots instead of a mask. */
+/** The same for programs that append to the cache, with a mask that has room for more slots than they add. */
 function residentFeeds({ mask, ...feeds }: Feeds, tensors: Tensors): Feeds {
-	const slots = mask?.dims.at(-1) as number;
-	const numbers = Int32Array.from({ length: slots }, (_, slot) => slot);
-	return { ...feeds, slots: tensors.int32(numbers, [slots]) };
+	const { dims, data } = mask as Tensor;
+	const [rows, , , slots] = dims as [number, number, number, number];
+	const values = Float32Array.from({ length: rows * (slots + 3) }, (_, i) => {
+		const [row, slot] = [Math.floor(i / (slots + 3)), i % (slots + 3)];
+		return slot < slots ? (data[row * slots + slot] as number) : 0;
+	});
+	return {
+		...feeds,
+		mask: tensors.float(values, [rows, 1, 1, slots + 3]),
+		after: tensors.int64(BigInt64Array.of(BigInt(slots + 1)), [1]),
+	};
 }
 
-/** Omits, repeats and moves rows, and appends slots. */
+/** Omits, repeats and moves rows. */
 function layoutFeeds({ mask, tokens, positions, ...cache }: Feeds, tensors: Tensors): Feeds {
+	const room = 11;
 	return {
 		...cache,
 		source: tensors.int32(Int32Array.of(2, 0, 0, 4, 1, 2), [6]),
-		pads: tensors.int64(BigInt64Array.of(0n, 0n, 0n, 0n, 0n, 0n, 7n, 0n), [8]),
+		lengths: tensors.int32(Int32Array.of(3, 8, 1, 5, 2, 4), [6, 1]),
+		numbers: tensors.int32(
+			Int32Array.from({ length: room }, (_, slot) => slot),
+			[room],
+		),
+		gap: tensors.float(
+			Float32Array.from({ length: room }, (_, slot) => (slot < 8 ? -1e9 : 0)),
+			[room],
+		),
 	};
 }
 

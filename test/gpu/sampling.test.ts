@@ -68,6 +68,28 @@ describe('sampling on WebGPU', { skip }, async () => {
 		assert.deepEqual((await gpu.sample(request)).tokens, (await cpu.sample(request)).tokens);
 	});
 
+	/** The completion of the short prompt needs slots after those of the long prompt: more than the context has tokens. */
+	test('fills the context after prompts of very different lengths, chosen by the device and by the host', async () => {
+		const random = Random.of('long and short', 1);
+		const prompts = [2, 70].map((length) => Int32Array.from({ length }, () => random.int(shape.vocabulary)));
+		const promptOf = Int32Array.of(0, 1, 0, 1);
+		const request: SampleJob = {
+			...job(sharedWeights(1), 7),
+			...{ prompts, promptOf, stop: [] },
+			seeds: Array.from(promptOf, (_, row) => `long ${row}`),
+			maxNewTokens: promptOf.map(() => shape.context),
+		};
+		for (const changes of [{}, { topP: 0.9 }]) {
+			const [expected, actual] = [
+				await cpu.sample({ ...request, ...changes }),
+				await gpu.sample({ ...request, ...changes }),
+			];
+			assert.deepEqual([...expected.lengths], [78, 10, 78, 10]);
+			assert.deepEqual(actual.lengths, expected.lengths);
+			assert.deepEqual(actual.tokens, expected.tokens);
+		}
+	});
+
 	test('gives the CPU whole distributions if a request needs them', async () => {
 		const request = { ...job(sharedWeights(1), 5), topP: 0.8, alternatives: 2 };
 		const [expected, actual] = [await cpu.sample(request), await gpu.sample(request)];

@@ -151,7 +151,9 @@ export class OrtLearner implements Learner {
 			const { prompts, maxNewTokens } = request;
 			const prompt = prompts.reduce((n, tokens) => Math.max(n, tokens.length), 1);
 			const most = typeof maxNewTokens === 'number' ? maxNewTokens : Math.max(0, ...maxNewTokens);
-			const tokens = Math.min(this.shape.context, prompt + most);
+			// On a GPU, all rows start after the longest prompt, so some can need more slots than their own context.
+			const shortest = prompts.reduce((n, tokens) => Math.min(n, tokens.length), prompt);
+			const tokens = prompt + Math.max(0, Math.min(most, this.shape.context - shortest));
 			const even = Math.max(minSpread, Math.ceil(prompts.length / this.execution.workers));
 			return this.#rows.fitting('sample', { count: prompts.length, tokens, prompt }, (max) =>
 				this.#sample(request, request.spread === true ? Math.min(max, even) : max),

@@ -66,11 +66,6 @@ export class DeviceRows {
 		return this.#most((row) => (this.#limits[row] as number) - this.#length(row));
 	}
 
-	/** Largest position of any unfinished row's next input. */
-	get longest(): number {
-		return this.#most((row) => this.#position(row));
-	}
-
 	/** Whether enough lines are finished to remove them. */
 	get sparse(): boolean {
 		if (!this.#arranged) return true;
@@ -110,6 +105,11 @@ export class DeviceRows {
 		this.#sources = this.#lines.map((_, line) => line);
 		this.#arranged = true;
 		return sources;
+	}
+
+	/** Number of tokens in the prompt of each line. */
+	get promptLengths(): Int32Array {
+		return Int32Array.from(this.#lines, (row) => this.#prompts[row] as number);
 	}
 
 	/** Newest token in each line, its position as the next input, and the last position that the line can reach. */

@@ -1,6 +1,6 @@
 import type { ModelShape } from '../../shared/modelShape.ts';
 import { residentName } from '../model/residentName.ts';
-import { chosenOutputs, heldInputs, stepName } from '../model/residentPrograms.ts';
+import { choiceOutputs, heldOutputs, positionName, stepName } from '../model/residentPrograms.ts';
 import { DeviceCache } from './deviceCache.ts';
 import { DeviceRows } from './deviceRows.ts';
 import type { SampleJob, SampleResult } from './jobs.ts';
@@ -14,6 +14,8 @@ export interface DeviceSamplerSessions {
 	readonly decode: Session;
 	readonly layout: Session;
 	readonly hold: Session;
+	/** Returns the program that computes the position embeddings of a number of steps. */
+	readonly positions: (steps: number) => Promise<Session>;
 	/** Returns the program that collects the results of a number of steps. */
 	readonly collect: (steps: number) => Promise<Session>;
 }
@@ -53,59 +55,79 @@ export class DeviceSampler {
 		const slots = prompts.tokens?.dims[1] ?? 0;
 		const cache = new DeviceCache(this.#shape, this.#tensors, this.#sessions.layout, { tensors: prefilled, slots });
 		const logits = prefilled.logits as Tensor;
-		/** Results of the newest step, which are the inputs to the next one. */
+		/** Results of the newest step, whose tokens are the inputs to the next one. */
 		let newest: Feeds = {};
 		let held: Feeds = {};
+		let embeddings: Feeds = {};
 		try {
 			const source = this.#tensors.int32(Int32Array.from(job.promptOf), [rows.lines]);
 			newest = await this.#sessions.first.run({ logits, source, ...this.#noise(rows), 'inverse temperature': inverse });
 			await this.#look([newest], rows);
-			let state: Feeds = {};
+			/** Number of steps since the last rearrangement. */
+			let taken = 0;
 			while (!rows.done) {
-				const count = Math.min(stepsPerLook, rows.left);
-				const needed = rows.longest + count;
-				if (rows.sparse || needed > cache.slots) {
-					await cache.arrange(rows.arrange(), needed);
+				if (rows.sparse) {
+					const source = rows.arrange();
+					await cache.arrange(source, rows.promptLengths, rows.left);
 					const before = held;
-					held = await this.#hold(rows, cache, inverse);
+					held = await this.#hold(rows, weights, inverse);
 					disposeAll(before);
-					state = {};
+					taken = 0;
 				}
+				const count = Math.min(stepsPerLook, rows.left);
+				const before = embeddings;
+				embeddings = await this.#positions(held, weights, taken, count);
+				disposeAll(before);
 				const steps: Feeds[] = [];
 				for (let step = 0; step < count; step++) {
-					const inputs = { ...weights, ...cache.feeds, ...held, ...state, ...this.#noise(rows) };
-					const results = await this.#sessions.decode.run(inputs);
-					cache.replace(results);
+					const results = await this.#sessions.decode.run({
+						...weights,
+						...cache.feeds,
+						tokens: (taken === 0 ? held.tokens : (steps.at(-1) ?? newest)[residentName('tokens')]) as Tensor,
+						'position embeddings': embeddings[residentName(positionName(step))] as Tensor,
+						'scaled norm': held['scaled norm'] as Tensor,
+						...this.#noise(rows),
+					});
+					cache.append(results);
 					steps.push(results);
-					state = {
-						tokens: results[residentName('tokens')] as Tensor,
-						positions: results[residentName('positions')] as Tensor,
-					};
+					taken++;
 				}
 				await this.#look(steps, rows);
-				for (const results of [newest, ...steps.slice(0, -1)]) disposeChosen(results);
+				for (const results of [newest, ...steps.slice(0, -1)]) disposeChoice(results);
 				newest = steps.at(-1) as Feeds;
 			}
 		} finally {
-			disposeChosen(newest);
+			disposeChoice(newest);
 			disposeAll(held);
+			disposeAll(embeddings);
 			logits.dispose();
 			cache.dispose();
 		}
 		return rows.finish();
 	}
 
-	/** Uploads the inputs that stay the same until the next rearrangement, and those for the first step. */
-	async #hold(rows: DeviceRows, cache: DeviceCache, inverse: Tensor): Promise<Feeds> {
+	/** Uploads what stays the same until the next rearrangement. */
+	async #hold(rows: DeviceRows, weights: Feeds, inverse: Tensor): Promise<Feeds> {
 		const line = (values: Int32Array) => this.#tensors.int32(values, [values.length, 1]);
 		const results = await this.#sessions.hold.run({
 			tokens: line(rows.tokens),
 			positions: line(rows.positions),
 			ends: line(rows.ends),
-			slots: cache.slotNumbers(),
+			norm: weights.norm as Tensor,
 			'inverse temperature': inverse,
 		});
-		return Object.fromEntries(heldInputs.map((name) => [name, results[residentName(name)] as Tensor]));
+		return Object.fromEntries(heldOutputs.map((name) => [name, results[residentName(name)] as Tensor]));
+	}
+
+	/** Returns the position embeddings of the next `count` steps. */
+	async #positions(held: Feeds, weights: Feeds, taken: number, count: number): Promise<Feeds> {
+		const program = await this.#sessions.positions(count);
+		return program.run({
+			positions: held.positions as Tensor,
+			ends: held.ends as Tensor,
+			taken: this.#tensors.int32(Int32Array.of(taken), []),
+			'embedding.positions': weights['embedding.positions'] as Tensor,
+		});
 	}
 
 	#noise(rows: DeviceRows): Feeds {
@@ -115,7 +137,7 @@ export class DeviceSampler {
 	/** Downloads the tokens chosen in the given steps. */
 	async #look(steps: readonly Feeds[], rows: DeviceRows): Promise<void> {
 		const feeds = steps.flatMap((results, step) =>
-			chosenOutputs.map((name): [string, Tensor] => [stepName(name, step), results[residentName(name)] as Tensor]),
+			choiceOutputs.map((name): [string, Tensor] => [stepName(name, step), results[residentName(name)] as Tensor]),
 		);
 		const collect = await this.#sessions.collect(steps.length);
 		const { tokens, logprobs, entropies } = await collect.run(Object.fromEntries(feeds));
@@ -132,6 +154,6 @@ function disposeAll(feeds: Feeds): void {
 	for (const tensor of Object.values(feeds)) tensor.dispose();
 }
 
-function disposeChosen(results: Feeds): void {
-	for (const name of [...chosenOutputs, 'positions']) results[residentName(name)]?.dispose();
+function disposeChoice(results: Feeds): void {
+	for (const name of choiceOutputs) results[residentName(name)]?.dispose();
 }

@@ -17,11 +17,13 @@ import {
 import { residentName } from '../model/residentName.ts';
 import {
 	cacheLayoutProgram,
-	chosenOutputs,
+	choiceOutputs,
 	collectProgram,
 	firstTokenProgram,
-	heldInputs,
+	heldOutputs,
 	holdProgram,
+	positionName,
+	positionProgram,
 	residentDecodeProgram,
 } from '../model/residentPrograms.ts';
 import type { Dialect } from '../onnx/dialect.ts';
@@ -139,28 +141,39 @@ export class Executor {
 	}
 
 	async #residentSampler(): Promise<ResidentSampler> {
-		const names = partNames(this.#shape);
-		const kept = names.map(residentName);
-		return new ResidentSampler(this.#shape, this.#tensors, this.#feeds, {
-			prefill: await this.#session('prefill', () => prefillProgram(this.#shape, this.#dialect), names),
-			decode: await this.#session('decode', () => residentDecodeProgram(this.#shape, this.#dialect), kept),
-			layout: await this.#session('layout', () => cacheLayoutProgram(this.#shape, this.#dialect), kept),
+		const [shape, dialect] = [this.#shape, this.#dialect];
+		const names = partNames(shape);
+		return new ResidentSampler(shape, this.#tensors, this.#feeds, {
+			prefill: await this.#session('prefill', () => prefillProgram(shape, dialect), names),
+			decode: await this.#session(
+				'decode',
+				() => residentDecodeProgram(shape, dialect, 'host'),
+				names.map(residentName),
+			),
+			layout: await this.#layout(),
 		});
+	}
+
+	#layout(): Promise<Session> {
+		const kept = [...partNames(this.#shape), 'mask'].map(residentName);
+		return this.#session('layout', () => cacheLayoutProgram(this.#shape, this.#dialect), kept);
 	}
 
 	async #deviceSampler(choice: 'random' | 'greedy'): Promise<DeviceSampler> {
 		const [shape, dialect] = [this.#shape, this.#dialect];
 		const names = partNames(shape);
-		const kept = names.map(residentName);
-		const chosen = chosenOutputs.map(residentName);
-		const next = [...kept, ...chosen, residentName('positions')];
+		const chosen = choiceOutputs.map(residentName);
+		const next = [...names.map(residentName), ...chosen];
+		const places = (steps: number) => Array.from({ length: steps }, (_, step) => residentName(positionName(step)));
 		return new DeviceSampler(shape, this.#tensors, this.#feeds, {
 			prefill: await this.#session('prefill on device', () => prefillProgram(shape, dialect), [...names, 'logits']),
 			first: await this.#session(`first ${choice}`, () => firstTokenProgram(shape, dialect, choice), chosen),
 			decode: await this.#session(`decode ${choice}`, () => residentDecodeProgram(shape, dialect, choice), next),
-			layout: await this.#session('layout', () => cacheLayoutProgram(shape, dialect), kept),
-			hold: await this.#session('hold', () => holdProgram(dialect), heldInputs.map(residentName)),
-			collect: (steps) => this.#session(`collect ${steps}`, () => collectProgram(steps, dialect)),
+			layout: await this.#layout(),
+			hold: await this.#session('hold', () => holdProgram(shape, dialect), heldOutputs.map(residentName)),
+			positions: (steps) =>
+				this.#session(`positions ${steps}`, () => positionProgram(shape, steps, dialect), places(steps)),
+			collect: (steps) => this.#session(`collect ${steps}`, () => collectProgram(shape, steps, dialect)),
 		});
 	}
 
@@ -358,12 +371,16 @@ export class Executor {
 /** Operators that only reinterpret a tensor, or that the runtime computes on the host. */
 const withoutDispatch = new Set(['Reshape', 'Flatten', 'Squeeze', 'Unsqueeze', 'Shape', 'Identity']);
 
+/** Attention with a cache is computed in three parts: append, partial sums, sums. */
+const partsOf: Readonly<Record<string, number>> = { MultiHeadAttention: 3 };
+
 /**
- * Returns the number of operators that a device dispatches for a program. The runtime fuses some, such as x *
- * sigmoid(x).
+ * Returns the number of dispatches of a program, in which the operators count that a device computes. The runtime fuses
+ * some, such as x * sigmoid(x).
  */
 function dispatchesOf(graph: Graph): number {
-	return graph.model().nodes.filter(({ op }) => !withoutDispatch.has(op)).length;
+	const operators = graph.model().nodes.filter(({ op }) => !withoutDispatch.has(op));
+	return operators.reduce((sum, { op }) => sum + (partsOf[op] ?? 1), 0);
 }
 
 function sharedTarget(target: GradientTarget): SharedArrayBuffer {

@@ -1,6 +1,6 @@
 import type { ModelShape } from '../../shared/modelShape.ts';
 import { firstName, laterName } from '../model/loopProgram.ts';
-import { chosenOutputs } from '../model/residentPrograms.ts';
+import { chosenOutputs } from '../model/tokenChoice.ts';
 import { type ChosenTokens, DeviceRows } from './deviceRows.ts';
 import type { SampleJob, SampleResult } from './jobs.ts';
 import type { ProgramFeeds } from './programFeeds.ts';

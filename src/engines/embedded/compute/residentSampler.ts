@@ -13,9 +13,16 @@ export interface ResidentSamplerSessions {
 	readonly layout: Session;
 }
 
-/** Tracks which row of the cache on the device each row comes from, until the cache is rearranged. */
+/** Number of slots for which a rearrangement makes room. */
+const moreSlots = 64;
+
+/**
+ * Tracks which row of the cache on the device each row comes from, until the cache is rearranged, and the length of its
+ * prompt.
+ */
 class RowSources implements RowCache {
 	#sources: number[] = [];
+	#lengths: number[] = [];
 	#changed = true;
 
 	/** Whether rows were added, removed or moved since the last call to `take`. */
@@ -25,32 +32,38 @@ class RowSources implements RowCache {
 
 	reset(rows: number): void {
 		this.#sources = new Array(rows).fill(0);
+		this.#lengths = new Array(rows).fill(0);
 		this.#changed = true;
 	}
 
-	fill(row: number, prompt: number): void {
+	fill(row: number, prompt: number, length: number): void {
 		this.#sources[row] = prompt;
+		this.#lengths[row] = length;
 	}
 
 	reveal(): void {}
 
 	remove(row: number): void {
-		const last = this.#sources.pop() as number;
-		if (row < this.#sources.length) this.#sources[row] = last;
+		const [source, length] = [this.#sources.pop() as number, this.#lengths.pop() as number];
+		if (row < this.#sources.length) {
+			this.#sources[row] = source;
+			this.#lengths[row] = length;
+		}
 		this.#changed = true;
 	}
 
 	double(row: number): number {
 		this.#changed = true;
+		this.#lengths.push(this.#lengths[row] as number);
 		return this.#sources.push(this.#sources[row] as number) - 1;
 	}
 
-	/** Returns the sources. Afterward, rows refer to the rearranged cache. */
-	take(): Int32Array {
+	/** Returns the sources and the prompt lengths. Afterward, rows refer to the rearranged cache. */
+	take(): [sources: Int32Array, lengths: Int32Array] {
 		const sources = Int32Array.from(this.#sources);
 		this.#sources = this.#sources.map((_, row) => row);
 		this.#changed = false;
-		return sources;
+		return [sources, Int32Array.from(this.#lengths)];
 	}
 }
 
@@ -85,18 +98,16 @@ export class ResidentSampler {
 			batch.start(data(prefilled.logits));
 			let feeds: Feeds = {};
 			while (batch.lines > 0) {
-				const grows = batch.longest >= cache.slots;
-				if (rows.changed || grows) {
-					await cache.arrange(rows.take(), batch.longest + 1);
+				if (rows.changed || cache.full) {
+					await cache.arrange(...rows.take(), moreSlots);
 					const { lines } = batch;
 					feeds = {
 						tokens: this.#tensors.int32(batch.tokens.subarray(0, lines), [lines, 1]),
 						positions: this.#tensors.int32(batch.lengths.subarray(0, lines), [lines, 1]),
-						slots: cache.slotNumbers(),
 					};
 				}
 				const results = await this.#sessions.decode.run({ ...weights, ...cache.feeds, ...feeds });
-				cache.replace(results);
+				cache.append(results);
 				batch.step(data(results.logits));
 			}
 		} finally {

@@ -166,6 +166,14 @@ export class Tensors {
 	}
 }
 
+/**
+ * Returns how a session selects a provider. WebGPU prefers channels last, which would add transpositions around fused
+ * products (`activatedLinear`).
+ */
+export function executionProvider(name: string): Ort.InferenceSession.ExecutionProviderConfig {
+	return name === 'webgpu' ? { name, preferredLayout: 'NCHW' } : name;
+}
+
 /** A compiled program. `run` blocks the calling thread. */
 export class Session {
 	readonly #session: Ort.InferenceSession;
@@ -183,7 +191,7 @@ export class Session {
 	static async create(program: Uint8Array, options: SessionOptions): Promise<Session> {
 		const ort = await runtime();
 		const settings: Ort.InferenceSession.SessionOptions = {
-			executionProviders: [options.provider],
+			executionProviders: [executionProvider(options.provider)],
 			intraOpNumThreads: options.threads,
 			interOpNumThreads: 1,
 			executionMode: 'sequential',

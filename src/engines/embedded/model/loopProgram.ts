@@ -1,20 +1,13 @@
 import type { ModelShape } from '../../shared/modelShape.ts';
 import { type Dialect, decodeDialect } from '../onnx/dialect.ts';
-import { cast, compare } from '../onnx/elementwise.ts';
+import { cast, compare, multiply } from '../onnx/elementwise.ts';
 import { Graph, Value } from '../onnx/graph.ts';
 import { take } from '../onnx/indexing.ts';
 import { reshape } from '../onnx/layout.ts';
 import type { ElementType, Shape } from '../onnx/onnxModel.ts';
+import { cacheShape, decodeStep, type KeepPart, laterPositions } from './decodeStep.ts';
 import { cacheName, prefill } from './programs.ts';
-import {
-	type Choice,
-	cacheShape,
-	chooseTokens,
-	chosenOutputs,
-	decodeStep,
-	type KeepPart,
-	nextPositions,
-} from './residentPrograms.ts';
+import { chooseTokens, chosenOutputs, type DeviceChoice, scoresOf } from './tokenChoice.ts';
 import { bindWeights, inputWeights } from './weights.ts';
 
 type ChosenOutput = (typeof chosenOutputs)[number];
@@ -34,7 +27,7 @@ export const laterName = (output: ChosenOutput): string => `later ${output}`;
  * Outputs: each of `chosenOutputs` for the first tokens, [rows, 1], and for the others, [steps taken, rows, 1]. The loop
  * ends early when every row has chosen a stop token. Tokens of rows that have ended are meaningless.
  */
-export function loopProgram(shape: ModelShape, dialect: Dialect, choice: Exclude<Choice, 'host'>): Graph {
+export function loopProgram(shape: ModelShape, dialect: Dialect, choice: DeviceChoice): Graph {
 	const graph = new Graph('float32', dialect);
 	const weights = inputWeights(graph, shape);
 	const source = graph.input('source', ['rows'], 'int32');
@@ -57,7 +50,7 @@ export function loopProgram(shape: ModelShape, dialect: Dialect, choice: Exclude
 			caches.push(graph.node('Pad', [rows, pads], cacheShape(shape)));
 		}
 	});
-	const first = chooseTokens(take(logits, source), drawn(noise, graph.constant('int64', [], [0])), inverse, choice);
+	const first = chosen(take(logits, source), inverse, drawn(noise, graph.constant('int64', [], [0])), choice);
 	for (const name of chosenOutputs) graph.output(firstName(name), first[name]);
 	const ended = (tokens: Value) => isOneOf(tokens, new Value(tokens.graph, stop.name, stop.shape, stop.type));
 	const finished = ended(first.tokens);
@@ -82,15 +75,15 @@ export function loopProgram(shape: ModelShape, dialect: Dialect, choice: Exclude
 	const next = decodeStep(shape, own, { ...now, slots: outer(slots) }, keep);
 	const following = body.node('Add', [number, body.constant('int64', [], [1])], []);
 	const nextDraw = drawn(outer(noise), following);
-	const chosen = chooseTokens(reshape(next, ['rows', shape.vocabulary]), nextDraw, outer(inverse), choice);
-	const all = either(now.finished, ended(chosen.tokens));
+	const later = chosen(reshape(next, ['rows', shape.vocabulary]), outer(inverse), nextDraw, choice);
+	const all = either(now.finished, ended(later.tokens));
 	// The runtime identifies outputs by their order.
 	body.outputUnnamed(unfinished(all));
-	body.output('next tokens', chosen.tokens);
-	body.outputUnnamed(nextPositions(now.positions, outer(ends)));
+	body.output('next tokens', later.tokens);
+	body.outputUnnamed(laterPositions(now.positions, body.constant('int32', [], [1]), outer(ends)));
 	body.outputUnnamed(all);
 	for (const value of kept) body.outputUnnamed(value);
-	for (const name of chosenOutputs) body.outputUnnamed(chosen[name]);
+	for (const name of chosenOutputs) body.outputUnnamed(later[name]);
 
 	const states = [first.tokens, positions, finished, ...caches];
 	const shapes = [...states.map((value) => value.shape), ...chosenOutputs.map((): Shape => ['steps', 'rows', 1])];
@@ -101,6 +94,12 @@ export function loopProgram(shape: ModelShape, dialect: Dialect, choice: Exclude
 		graph.output(laterName(name), new Value(graph, result, size, name === 'tokens' ? 'int32' : 'float32'));
 	}
 	return graph;
+}
+
+/** Returns `chosenOutputs` for logits [rows, vocabulary]. */
+function chosen(logits: Value, inverseTemperature: Value, noise: Value, choice: DeviceChoice) {
+	const chosen = chooseTokens(multiply(logits, inverseTemperature), noise, choice);
+	return { tokens: chosen.tokens, ...scoresOf(chosen) };
 }
 
 /** Returns the random numbers [rows, 1] of a step. */

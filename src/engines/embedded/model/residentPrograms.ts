@@ -1,23 +1,24 @@
 import type { ModelShape } from '../../shared/modelShape.ts';
 import type { ParameterSpec } from '../learner.ts';
 import { type Dialect, decodeDialect } from '../onnx/dialect.ts';
-import { add, cast, compare, log, multiply, negate, where } from '../onnx/elementwise.ts';
-import { attentionOfOne } from '../onnx/fused.ts';
+import { compare, multiply, where } from '../onnx/elementwise.ts';
+import { appendAndAttend } from '../onnx/fused.ts';
 import { Graph, type Value } from '../onnx/graph.ts';
 import { gather, take } from '../onnx/indexing.ts';
-import { concat, fixed, reshape, split } from '../onnx/layout.ts';
-import { linear, matmul, matmulTransposed } from '../onnx/matmul.ts';
+import { concat, reshape, split } from '../onnx/layout.ts';
 import type { Shape } from '../onnx/onnxModel.ts';
-import { reduceSum } from '../onnx/reduction.ts';
-import { softmax } from '../onnx/softmax.ts';
-import { masked, splitHeadsOfOne } from './attention.ts';
+import { laterPositions } from './decodeStep.ts';
 import { cacheName } from './programs.ts';
 import { residentName } from './residentName.ts';
-import { decoder, fusedLogits, head } from './transformer.ts';
-import { inputWeights, type ModelWeights } from './weights.ts';
+import { chooseTokens, chosenOutputs, type DeviceChoice, scoresOf } from './tokenChoice.ts';
+import { fusedLogits } from './transformer.ts';
+import { inputWeights } from './weights.ts';
 
 /**
  * Programs for devices that keep their tensors. Weights and the key-value cache stay on the device between runs.
+ *
+ * The cache grows by one slot in every step, the same one for all rows. A row whose prompt is shorter than the longest
+ * one has slots without tokens after its prompt, which the mask hides.
  */
 
 /** Copies the parameters to the device. */
@@ -27,189 +28,158 @@ export function uploadProgram(specs: readonly ParameterSpec[], dialect: Dialect)
 	return graph;
 }
 
-/** What chooses the next token from the logits: the host, or the device (at random or greedily). */
-export type Choice = 'host' | 'random' | 'greedy';
+/** Results of the programs that choose tokens, which stay on the device. */
+export const choiceOutputs = ['tokens', 'probabilities'] as const;
 
-/** Outputs for the chosen tokens, each [rows, 1] and resident. */
-export const chosenOutputs = ['tokens', 'logprobs', 'entropies'] as const;
+function outputChoice(logits: Value, choice: DeviceChoice): void {
+	const chosen = chooseTokens(logits, logits.graph.input('noise', ['rows', 1]), choice);
+	for (const name of choiceOutputs) logits.graph.output(residentName(name), chosen[name]);
+}
 
 /**
- * One decode step for every row, which also writes the new cache entries to their slots. Inputs: tokens [rows, 1],
- * positions [rows, 1] (the number of cached tokens), slots [slots] (0, 1, 2, ...) and the cache [rows, heads, slots,
- * headWidth]. Outputs: the new cache, and logits [rows, 1, vocabulary] if the host chooses tokens. Slots after a row's
- * position can contain any finite values.
+ * One decode step for every row. Inputs: tokens [rows, 1], the cache [rows, heads, before, headWidth], mask [rows, 1, 1,
+ * room] (added to the scores), and after [1] (int64), the new number of slots. Outputs: the cache with one more slot
+ * (`after`), and logits [rows, 1, vocabulary] or, if the device chooses tokens, `choiceOutputs`.
  *
- * If the device chooses, the other inputs are those of `outputChosen` and ends [rows, 1], the maximum position of each
- * row. The other outputs are `chosenOutputs` and the next positions. With them, the next step needs nothing from the
- * host but noise.
+ * If the host chooses, there is one more input: positions [rows, 1]. If the device chooses, there are three: position
+ * embeddings [rows, 1, width], scaled norm [width] (the weight of the last norm, divided by the temperature), and noise
+ * [rows, 1]. With them, the next step needs nothing from the host but noise.
  */
-export function residentDecodeProgram(shape: ModelShape, dialect: Dialect, choice: Choice = 'host'): Graph {
+export function residentDecodeProgram(shape: ModelShape, dialect: Dialect, choice: DeviceChoice | 'host'): Graph {
 	const graph = new Graph('float32', decodeDialect(dialect));
 	const weights = inputWeights(graph, shape);
-	const tokens = graph.input('tokens', ['rows', 1], 'int32');
-	const positions = graph.input('positions', ['rows', 1], 'int32');
-	const slots = graph.input('slots', ['slots'], 'int32');
-	const cache = cacheShape(shape);
-	const logits = decodeStep(shape, weights, { tokens, positions, slots }, (part, layer, update) => {
-		const name = cacheName(part, layer);
-		const kept = update(graph.input(name, cache));
-		graph.output(residentName(name), kept);
-		return kept;
-	});
-	if (choice === 'host') {
-		graph.output('logits', logits);
-		return graph;
-	}
-	outputChosen(reshape(logits, ['rows', shape.vocabulary]), choice);
-	graph.output(residentName('positions'), nextPositions(positions, graph.input('ends', ['rows', 1], 'int32')));
+	const token = gather(weights.tokens, graph.input('tokens', ['rows', 1], 'int32'));
+	const mask = firstSlots(graph.input('mask', ['rows', 1, 1, 'room']), graph.input('after', [1], 'int64'));
+	const size = cacheSize(shape, 'before');
+	const position =
+		choice === 'host'
+			? gather(weights.positions, graph.input('positions', ['rows', 1], 'int32'))
+			: graph.input('position embeddings', ['rows', 1, shape.width]);
+	const logits = fusedLogits(
+		weights,
+		{ token, position },
+		(layer, qkv) => {
+			const [keys, values] = [cacheName('keys', layer), cacheName('values', layer)];
+			const cache = { keys: graph.input(keys, size), values: graph.input(values, size) };
+			const result = appendAndAttend(split(qkv, 3, 2) as [Value, Value, Value], cache, mask);
+			graph.output(residentName(keys), result.keys);
+			graph.output(residentName(values), result.values);
+			return result.read;
+		},
+		choice === 'host' ? weights.norm : graph.input('scaled norm', [shape.width]),
+	);
+	if (choice === 'host') graph.output('logits', logits);
+	else outputChoice(reshape(logits, ['rows', shape.vocabulary]), choice);
 	return graph;
 }
 
-export const cacheShape = (shape: ModelShape): Shape => ['rows', shape.heads, 'slots', shape.width / shape.heads];
+const cacheSize = (shape: ModelShape, slots: string, rows = 'rows'): Shape => [
+	rows,
+	shape.heads,
+	slots,
+	shape.width / shape.heads,
+];
 
-/**
- * Returns a part of the cache, updated with the entries of the newest tokens.
- * @param update adds the new entries to the old part
- */
-export type KeepPart = (part: 'keys' | 'values', layer: number, update: (old: Value) => Value) => Value;
-
-/**
- * Returns the logits [rows, 1, vocabulary] after one token per row, whose cache entries are written to the slots of their
- * positions.
- */
-export function decodeStep(
-	shape: ModelShape,
-	weights: ModelWeights,
-	{ tokens, positions, slots }: Readonly<Record<'tokens' | 'positions' | 'slots', Value>>,
-	keep: KeepPart,
-): Value {
-	const { graph } = tokens;
-	const ofRow = reshape(positions, ['rows', 1, 1, 1]);
-	const isNew = compare('Equal', reshape(slots, [1, 1, 'slots', 1]), ofRow);
-	const hidden = compare('Greater', reshape(slots, [1, 1, 1, 'slots']), ofRow);
-	const mask = where(hidden, graph.scalar(masked), graph.scalar(0));
-	const embedded = add(gather(weights.tokens, tokens), gather(weights.positions, positions));
-	const keptPart = (part: 'keys' | 'values', layer: number, entry: Value) =>
-		keep(part, layer, (old) => where(isNew, entry, old));
-	if (graph.dialect.fusedDecode) {
-		return fusedLogits(weights, embedded, (layer, qkv) => {
-			const [queries, keys, values] = split(qkv, 3, 2) as [Value, Value, Value];
-			const entry = (part: Value) => reshape(part, ['rows', shape.heads, 1, shape.width / shape.heads]);
-			const cache = { keys: keptPart('keys', layer, entry(keys)), values: keptPart('values', layer, entry(values)) };
-			return attentionOfOne(queries, cache.keys, cache.values, mask);
-		});
-	}
-	const states = decoder(weights, embedded, (layer, qkv) => {
-		const { queries, keys, values } = splitHeadsOfOne(shape, qkv);
-		const kept = (part: 'keys' | 'values', entry: Value) => keptPart(part, layer, entry);
-		const scores = add(matmulTransposed(queries, kept('keys', keys)), mask);
-		return reshape(matmul(softmax(scores), kept('values', values)), ['rows', 1, shape.width]);
-	});
-	return head(weights, states);
-}
-
-/** Returns the positions of the next tokens. Rows that have ended stay at their last position. */
-export function nextPositions(positions: Value, ends: Value): Value {
-	const next = add(positions, positions.graph.constant('int32', [], [1]));
-	return where(compare('Less', next, ends), next, ends);
+function firstSlots(mask: Value, count: Value): Value {
+	const { graph } = mask;
+	const inputs = [mask, graph.integers([0]), count, graph.integers([3])];
+	return graph.node('Slice', inputs, ['rows', 1, 1, 'after']);
 }
 
 /**
- * Chooses the first token of each row. Inputs: logits [prompts, vocabulary], source [rows] (the prompt of each row), and
- * those of `outputChosen`.
+ * Chooses the first token of each row. Inputs: logits [prompts, vocabulary], source [rows] (the prompt of each row),
+ * inverse temperature [], and noise [rows, 1]. Outputs: `choiceOutputs`.
  */
-export function firstTokenProgram(shape: ModelShape, dialect: Dialect, choice: Exclude<Choice, 'host'>): Graph {
+export function firstTokenProgram(shape: ModelShape, dialect: Dialect, choice: DeviceChoice): Graph {
 	const graph = new Graph('float32', dialect);
-	const logits = graph.input('logits', ['prompts', shape.vocabulary]);
-	outputChosen(take(logits, graph.input('source', ['rows'], 'int32')), choice);
+	const logits = take(graph.input('logits', ['prompts', shape.vocabulary]), graph.input('source', ['rows'], 'int32'));
+	outputChoice(multiply(logits, graph.input('inverse temperature', [])), choice);
 	return graph;
 }
 
-/** Inputs, besides weights, cache and noise, for decode steps in which the device chooses tokens. */
-export const heldInputs = ['tokens', 'positions', 'ends', 'slots', 'inverse temperature'] as const;
+/** Tensors that stay on the device until the next rearrangement. */
+export const heldOutputs = ['tokens', 'positions', 'ends', 'scaled norm'] as const;
 
-/** Copies `heldInputs` to the device, so that the steps until the next rearrangement upload nothing but noise. */
-export function holdProgram(dialect: Dialect): Graph {
+/** Copies what does not change until the next rearrangement to the device. Inputs: see `heldOutputs`. */
+export function holdProgram(shape: ModelShape, dialect: Dialect): Graph {
 	const graph = new Graph('float32', dialect);
-	for (const name of ['tokens', 'positions', 'ends']) {
+	for (const name of ['tokens', 'positions', 'ends'] as const) {
 		graph.output(residentName(name), graph.input(name, ['rows', 1], 'int32'));
 	}
-	graph.output(residentName('slots'), graph.input('slots', ['slots'], 'int32'));
-	graph.output(residentName('inverse temperature'), graph.input('inverse temperature', []));
+	const norm = graph.input('norm', [shape.width]);
+	graph.output(residentName('scaled norm'), multiply(norm, graph.input('inverse temperature', [])));
 	return graph;
 }
 
-/** Large enough that only the most likely token has a nonzero probability, and small enough that logits remain finite. */
-const sharpness = 1e30;
+export const positionName = (step: number): string => `position embeddings of step ${step}`;
 
 /**
- * Chooses a token for each row from logits [rows, vocabulary]: the first one whose cumulative probability exceeds the
- * input noise [rows, 1], which is uniform in [0, 1). Log-probabilities and entropies are those of the distribution at
- * the input inverse temperature [].
+ * Returns the position embeddings of the next steps, [rows, 1, width] each. Inputs: positions [rows, 1], taken [] (the
+ * number of steps since those positions), ends [rows, 1] (the maximum position of each row), and the table of embeddings.
  */
-function outputChosen(logits: Value, choice: Exclude<Choice, 'host'>): void {
-	const { graph } = logits;
-	const noise = graph.input('noise', ['rows', 1]);
-	const chosen = chooseTokens(logits, noise, graph.input('inverse temperature', []), choice);
-	for (const name of chosenOutputs) graph.output(residentName(name), chosen[name]);
-}
-
-/** Returns the choice that `outputChosen` describes. */
-export function chooseTokens(
-	logits: Value,
-	noise: Value,
-	inverseTemperature: Value,
-	choice: Exclude<Choice, 'host'>,
-): Readonly<Record<(typeof chosenOutputs)[number], Value>> {
-	const { graph } = logits;
-	const vocabulary = fixed(logits.dim(1));
-	const probabilities = softmax(multiply(logits, inverseTemperature));
-	// Adding the smallest normal number keeps the logarithm of 0 finite.
-	const logprobs = log(add(probabilities, 2 ** -126));
-	const weights = choice === 'greedy' ? softmax(multiply(logits, sharpness)) : probabilities;
-	// Omits the last token, which is chosen if no other is, regardless of rounding in the sums.
-	const before = Float32Array.from({ length: vocabulary * (vocabulary - 1) }, (_, i) =>
-		Math.floor(i / (vocabulary - 1)) <= i % (vocabulary - 1) ? 1 : 0,
-	);
-	const cumulative = linear(weights, graph.constant('float32', [vocabulary, vocabulary - 1], before));
-	const passed = reduceSum(cast(compare('LessOrEqual', cumulative, noise), 'float32'), [1]);
-	const tokens = cast(passed, 'int32');
-	const picked = graph.node('GatherElements', [logprobs, tokens], ['rows', 1], { attributes: { axis: 1 } });
-	const entropies = negate(reduceSum(multiply(probabilities, logprobs), [1]));
-	return { tokens, logprobs: picked, entropies };
-}
-
-export const stepName = (name: (typeof chosenOutputs)[number], step: number): string => `${name} of step ${step}`;
-
-/** Concatenates the choices from several steps: each of `chosenOutputs` as [rows, steps]. */
-export function collectProgram(steps: number, dialect: Dialect): Graph {
+export function positionProgram(shape: ModelShape, steps: number, dialect: Dialect): Graph {
 	const graph = new Graph('float32', dialect);
-	for (const name of chosenOutputs) {
-		const type = name === 'tokens' ? 'int32' : 'float32';
-		const parts = Array.from({ length: steps }, (_, step) => graph.input(stepName(name, step), ['rows', 1], type));
-		graph.output(name, concat(parts, 1));
-	}
+	const positions = graph.input('positions', ['rows', 1], 'int32');
+	const ends = graph.input('ends', ['rows', 1], 'int32');
+	const table = graph.input('embedding.positions', [shape.context, shape.width]);
+	const numbers = graph.constant(
+		'int32',
+		[1, steps],
+		Array.from({ length: steps }, (_, step) => step),
+	);
+	const offsets = graph.node('Add', [numbers, graph.input('taken', [], 'int32')], [1, steps]);
+	const embeddings = gather(table, laterPositions(positions, offsets, ends));
+	const parts = steps === 1 ? [embeddings] : split(embeddings, steps, 1);
+	for (const [step, part] of parts.entries()) graph.output(residentName(positionName(step)), part);
+	return graph;
+}
+
+export const stepName = (name: (typeof choiceOutputs)[number], step: number): string => `${name} of step ${step}`;
+
+/** Returns `chosenOutputs` for the choices of several steps, [rows, steps] each. Inputs: `choiceOutputs` of each step. */
+export function collectProgram(shape: ModelShape, steps: number, dialect: Dialect): Graph {
+	const graph = new Graph('float32', dialect);
+	const all = Array.from({ length: steps }, (_, step) => ({
+		tokens: graph.input(stepName('tokens', step), ['rows', 1], 'int32'),
+		probabilities: reshape(graph.input(stepName('probabilities', step), ['rows', shape.vocabulary]), [
+			'rows',
+			1,
+			shape.vocabulary,
+		]),
+	}));
+	const tokens = concat(
+		all.map((step) => step.tokens),
+		1,
+	);
+	const probabilities = concat(
+		all.map((step) => step.probabilities),
+		1,
+	);
+	const values = { tokens, ...scoresOf({ tokens, probabilities }) };
+	for (const name of chosenOutputs) graph.output(name, values[name]);
 	return graph;
 }
 
 /**
- * Rearranges the cache. `source` [to] contains the old row index for each new row. `pads` [8] (int64) specifies the
- * slots to append, as padding for the four axes. Inputs: the cache [from, heads, before, headWidth].
+ * Rearranges the rows of the cache, and computes their mask. Inputs: the cache [from, heads, slots, headWidth], source
+ * [to] (the old index of each new row), lengths [to, 1] (number of tokens in the prompt of each new row), numbers [room]
+ * (0, 1, 2, ...), and gap [room]: what is added to the scores of a slot that no prompt fills, a large negative number for
+ * slots of prompts, and 0 for later ones. Outputs: the cache, and mask [to, 1, 1, room].
  */
 export function cacheLayoutProgram(shape: ModelShape, dialect: Dialect): Graph {
 	const graph = new Graph('float32', dialect);
 	const source = graph.input('source', ['to'], 'int32');
-	const pads = graph.input('pads', [8], 'int64');
-	const headWidth = shape.width / shape.heads;
 	for (let layer = 0; layer < shape.layers; layer++) {
 		for (const part of ['keys', 'values'] as const) {
 			const name = cacheName(part, layer);
-			const old = graph.input(name, ['from', shape.heads, 'before', headWidth]);
-			const rows = graph.node('Gather', [old, source], ['to', shape.heads, 'before', headWidth], {
-				attributes: { axis: 0 },
-			});
-			graph.output(residentName(name), graph.node('Pad', [rows, pads], ['to', shape.heads, 'slots', headWidth]));
+			const old = graph.input(name, cacheSize(shape, 'slots', 'from'));
+			const rows = graph.node('Gather', [old, source], cacheSize(shape, 'slots', 'to'), { attributes: { axis: 0 } });
+			graph.output(residentName(name), rows);
 		}
 	}
+	const lengths = reshape(graph.input('lengths', ['to', 1], 'int32'), ['to', 1, 1, 1]);
+	const numbers = reshape(graph.input('numbers', ['room'], 'int32'), [1, 1, 1, 'room']);
+	const gap = reshape(graph.input('gap', ['room']), [1, 1, 1, 'room']);
+	graph.output(residentName('mask'), where(compare('Less', numbers, lengths), graph.scalar(0), gap));
 	return graph;
 }

@@ -1,5 +1,5 @@
 import { add, silu } from '../onnx/elementwise.ts';
-import { addAndNorm, fusedSilu } from '../onnx/fused.ts';
+import { addAndNorm, linearSilu } from '../onnx/fused.ts';
 import type { Value } from '../onnx/graph.ts';
 import { layerLinear, linear } from '../onnx/matmul.ts';
 import { recomputed } from '../onnx/recomputed.ts';
@@ -51,18 +51,29 @@ function decoderBlock(
 	return add(attended, processed);
 }
 
+/** Sum of a token's embedding and its position's, both [rows, 1, width]. */
+export interface EmbeddingParts {
+	readonly token: Value;
+	readonly position: Value;
+}
+
 /**
  * Returns the logits of the next tokens, like `head` of `decoder`, with fewer operators. Not differentiable.
- * [rows, 1, width] to [rows, 1, vocabulary].
+ * @returns [rows, 1, vocabulary]
+ * @param lastNorm replaces the weight of the last norm, [width]
  */
-export function fusedLogits(weights: ModelWeights, embedded: Value, attend: Attend): Value {
-	const norms = weights.blocks.flatMap((block) => [block.attentionNorm, block.feedForwardNorm]).concat(weights.norm);
-	let x = embedded;
-	let normed = rmsNorm(x, norms[0] as Value);
+export function fusedLogits(
+	weights: ModelWeights,
+	{ token, position }: EmbeddingParts,
+	attend: Attend,
+	lastNorm = weights.norm,
+): Value {
+	const norms = weights.blocks.flatMap((block) => [block.attentionNorm, block.feedForwardNorm]).concat(lastNorm);
+	let { sum: x, normed } = addAndNorm(token, position, norms[0] as Value, normEpsilon);
 	weights.blocks.forEach((block, layer) => {
 		const read = linear(attend(layer, linear(normed, block.qkv)), block.attentionOutput);
 		({ sum: x, normed } = addAndNorm(x, read, norms[2 * layer + 1] as Value, normEpsilon));
-		const processed = linear(fusedSilu(linear(normed, block.up)), block.down);
+		const processed = linear(linearSilu(normed, block.up), block.down);
 		({ sum: x, normed } = addAndNorm(x, processed, norms[2 * layer + 2] as Value, normEpsilon));
 	});
 	return linear(normed, weights.head);

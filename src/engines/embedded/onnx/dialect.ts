@@ -13,6 +13,8 @@ export interface Dialect {
 	readonly logSoftmax: boolean;
 	/** Whether decode steps use the operators in fused.ts, which need fewer dispatches. */
 	readonly fusedDecode: boolean;
+	/** Whether onnxruntime's FusedConv has the activations QuickGelu and HardSigmoid. */
+	readonly fusedActivations: boolean;
 	/** Whether programs compute the large inputs of a micro-batch from small ones, so that less is transferred. */
 	readonly expandsBatches: boolean;
 	/** Type to which the factors of products with layer weights are rounded, or null if they are not rounded. */
@@ -27,6 +29,7 @@ export const cpuDialect: Dialect = {
 	normScale: true,
 	logSoftmax: true,
 	fusedDecode: false,
+	fusedActivations: false,
 	expandsBatches: false,
 	products: null,
 	gradientProducts: null,
@@ -43,7 +46,12 @@ export const standardDialect: Dialect = { ...cpuDialect, fusedNorm: false, normS
  * would fall back to the CPU, with a round trip. test/gpu/kernels.test.ts fails when a newer version no longer needs
  * one of these workarounds.
  */
-export const webgpuDialect: Dialect = { ...cudaDialect, normScale: false, logSoftmax: false };
+export const webgpuDialect: Dialect = {
+	...cudaDialect,
+	fusedActivations: true,
+	normScale: false,
+	logSoftmax: false,
+};
 
 /**
  * Returns the dialect for decode steps. They multiply few rows, so most of their time goes into launching operators,

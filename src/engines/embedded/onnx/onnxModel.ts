@@ -25,6 +25,7 @@ export type Shape = readonly Dim[];
 export type Attribute =
 	| number
 	| { readonly float: number }
+	| { readonly floats: readonly number[] }
 	| { readonly graph: OnnxModel }
 	| readonly number[]
 	| string;
@@ -74,6 +75,10 @@ function attribute(name: string, value: Attribute): ProtoWriter {
 	if (typeof value === 'number') return w.integer(3, value).integer(20, 2);
 	if (typeof value === 'string') return w.text(4, value).integer(20, 3);
 	if ('float' in value) return w.float(2, value.float).integer(20, 1);
+	if ('floats' in value) {
+		for (const item of value.floats) w.float(7, item);
+		return w.integer(20, 6);
+	}
 	if ('graph' in value) return w.message(6, graphOf(value.graph)).integer(20, 5);
 	for (const item of value) w.integer(8, item);
 	return w.integer(20, 7);
