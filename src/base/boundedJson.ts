@@ -1,11 +1,11 @@
 import { jsonLimits } from './decodingLimits.ts';
 
-/** Text up to this length is not checked because it cannot exceed the value limit or nest dangerously deep. */
+/** Text up to this length is too short to exceed the value limit or nest dangerously deep, so it is not checked. */
 const harmless = 1000;
 
 /**
- * `JSON.parse` for untrusted text. Counts values and nesting depth before parsing, because parsed values can use up to
- * 60 times the memory of their text and deep nesting overflows the stack of recursive code.
+ * `JSON.parse` for untrusted text. Counts values and nesting depth before parsing, because parsed values can take up to
+ * 60 times as much memory as the text, and deep nesting overflows the stack in recursive code.
  * @throws SyntaxError for invalid JSON, too many values, or excessive nesting
  */
 export function parseBoundedJson(text: string, limits: JsonLimits = {}): unknown {

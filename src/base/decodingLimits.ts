@@ -5,14 +5,14 @@
  */
 
 /**
- * Limits for JSON parsed in one piece. While it is parsed, each "[" takes about 60 bytes of memory. The legitimate file
- * with the most values is tokenizer.json (2.5 million for 260,000 tokens with 580,000 merges).
+ * Limits for JSON parsed in a single call. During parsing, each "[" takes about 60 bytes of memory. Among legitimate
+ * files, tokenizer.json has the most values (2.5 million for 260,000 tokens with 580,000 merges).
  */
 export const jsonLimits = { values: 4_000_000, depth: 500 } as const;
 
 /**
- * Limits for decoded tables, in bytes. A dictionary of long strings plus a few bytes of references can expand kilobytes
- * to terabytes. Real data with repeated text (a system prompt in every row) expands about tenfold.
+ * Limits for decoded tables, in bytes. With a dictionary of long strings and references of a few bytes each, kilobytes
+ * can expand to terabytes. Real data with repeated text (a system prompt in every row) expands about tenfold.
  */
 export const tableLimits = { base: 64 << 20, perByte: 200 } as const;
 

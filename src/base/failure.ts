@@ -54,7 +54,7 @@ export class Failure extends Error implements FailureData {
 		if (options?.context !== undefined) this.context = options.context;
 	}
 
-	/** Returns the failure described by another process or a file. */
+	/** Restores a failure reported by another process or read from a file. */
 	static of({ reason, message, action, context }: FailureData): Failure {
 		return new Failure(reason, message, action, { context });
 	}
@@ -73,7 +73,7 @@ export class Failure extends Error implements FailureData {
 		return this.action === undefined ? this.message : `${this.message} ${this.action}`;
 	}
 
-	/** Converts any thrown value to a Failure. System error codes map to their reasons. */
+	/** Converts any thrown value to a Failure. System error codes are mapped to reasons. */
 	static from(error: unknown, doing?: string): Failure {
 		if (error instanceof Failure) return error;
 		const code = (error as { code?: unknown } | null)?.code;

@@ -4,13 +4,13 @@ export interface FailureGroup {
 	readonly count: number;
 }
 
-/** Maximum number of distinct causes tracked; failures with any other cause are counted together. */
+/** Maximum number of distinct causes tracked. All other failures are counted together. */
 const maxGroups = 64;
 const maxLength = 400;
 
 /**
- * Counts failures by cause. Messages that differ only in numbers or quoted strings (such as a port or a prompt) share a
- * cause and are represented by the first message.
+ * Counts failures by cause. Messages that differ only in numbers or quoted strings (such as a port or a prompt) count
+ * as one cause, represented by the first message.
  */
 export class FailureTally {
 	readonly #groups = new Map<string, { message: string; count: number }>();

@@ -33,7 +33,7 @@ export function formatPercent(share: number | null | undefined, decimals = 1): s
 	return isKnown(share) ? signed(`${(share * 100).toFixed(decimals)}%`) : unknown;
 }
 
-/** Formats part / whole as a whole percentage. Only an exact 0 or 1 is shown as 0% or 100%. */
+/** Formats part / whole as an integer percentage. Only an exact 0 or 1 is shown as 0% or 100%. */
 export function formatPart(part: number, whole: number): string {
 	const exact = (100 * part) / whole;
 	const shown = part === 0 || part === whole ? exact : Math.min(99, Math.max(1, Math.round(exact)));

@@ -1,4 +1,4 @@
-/** Minimum Node version: the first that runs TypeScript without a flag. package.json declares the same version. */
+/** Minimum Node version: the first one that runs TypeScript without a flag. package.json declares the same version. */
 export const minNode = '22.18.0';
 
 /** Returns whether a Node version such as `22.18.0` is supported. */

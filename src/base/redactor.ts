@@ -7,7 +7,7 @@ export const redacted = '[redacted]';
  */
 export const minSecretLength = 8;
 
-/** Redacts the secrets sent to a server wherever its response echoes them, so that logs and rollouts contain none. */
+/** Redacts secrets that a server echoes in its responses, to keep them out of logs and rollouts. */
 export class Redactor {
 	/** Longest first, because one secret can contain another. */
 	readonly #secrets: readonly string[];
@@ -24,7 +24,7 @@ export class Redactor {
 		return clean;
 	}
 
-	/** Appends to redacted text. Only the new text and the boundary are searched. */
+	/** Appends text to text that is already redacted. Only the new text and the boundary are searched. */
 	append(text: string, more: string): string {
 		const [longest] = this.#secrets;
 		if (longest === undefined) return text + more;
@@ -53,7 +53,7 @@ export class Redactor {
 		return Object.fromEntries(Object.entries(value).map(([name, one]) => [this.text(name), this.value(one)]));
 	}
 
-	/** Returns the number of trailing characters that could be the beginning of an incomplete secret. */
+	/** Returns the number of trailing characters that could be the start of a secret. */
 	pending(text: string): number {
 		let max = 0;
 		for (const secret of this.#secrets) {

@@ -6,7 +6,7 @@ import { flag, type Options } from './options.ts';
 
 export const runCodeOption = {
 	'run-code': flag(
-		'Run reward files from a run that was not started on this machine, and use the servers it specifies, without asking.',
+		'Do not ask before running reward files from a run that was not started on this machine, or before using its servers.',
 	),
 } as const satisfies Options;
 

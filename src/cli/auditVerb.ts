@@ -83,7 +83,7 @@ export const auditVerb = defineVerb({
 	},
 });
 
-/** A report without data is not clean, because nothing was tested. */
+/** Without data, nothing was tested, so the report does not count as clean. */
 function isClean({ rows, findings, probes }: AuditReport): boolean {
 	return rows > 0 && findings.length === 0 && probes.every(({ outcome }) => outcome !== 'error');
 }

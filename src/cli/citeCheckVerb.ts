@@ -17,7 +17,7 @@ export const citeCheckVerb = defineVerb({
 		'Check the rl:// citations in a Markdown file: whether they resolve, and whether quoted numbers match the data. Exits with status 1 if not.',
 	options: {
 		folder: repeatable(
-			path('FOLDER', "Folder with the cited runs (default: the current folder and the file's folder)."),
+			path('FOLDER', "Folder that contains the cited runs (default: the current folder and the file's folder)."),
 		),
 		all: flag('Also list citations without problems.'),
 	},

@@ -13,7 +13,7 @@ export class CliOutput {
 		this.#err = err;
 	}
 
-	/** Whether live output can be drawn. */
+	/** Whether a live display can be drawn. */
 	get isTerminal(): boolean {
 		return !this.json && this.#out.isTTY === true && process.env.TERM !== 'dumb';
 	}

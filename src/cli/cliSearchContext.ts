@@ -14,7 +14,7 @@ export function cliSearchContext(engine: string, args: readonly string[], python
 
 const option = '--key-variable';
 
-/** Returns the API key variables named in the arguments, by `--key-variable` or in policies written as JSON. */
+/** Returns the API key variables named in the arguments, either by `--key-variable` or in JSON policies. */
 export function typedKeyVariables(args: readonly string[]): string[] {
 	return args.flatMap((one, i) => {
 		if (one === option) return args.slice(i + 1, i + 2);

@@ -27,7 +27,10 @@ const options = {
 		),
 	),
 	spec: path('FILE', 'All settings as JSON. Command-line options take precedence.'),
-	out: path('DIR', 'Folder for results and trees (default: comparisons/NAME). An existing comparison is continued.'),
+	out: path(
+		'DIR',
+		'Folder for results and trees (default: comparisons/NAME). If it exists, the comparison continues where it left off.',
+	),
 	samples: integer('N', 'Number of independent samples per problem, used as the baseline for gains (default 16).'),
 	'band-samples': integer(
 		'N',

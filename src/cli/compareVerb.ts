@@ -15,7 +15,7 @@ import { formatNumber } from './textForms.ts';
 import { defineVerb } from './verb.ts';
 
 const options = {
-	run: path('DIR', 'Run whose recorded rollouts are rescored. Required.'),
+	run: path('DIR', 'Run whose recorded rollouts to rescore. Required.'),
 	reward: text('NAME', 'Reward to compare (default: the one with the same name as the file, else the first).'),
 	revision: text('REV', 'Git revision to compare a single file against (default HEAD).'),
 	weights: text('A=1,B=0.2', 'Compare weights for the recorded rewards. Unlisted rewards keep their recipe weight.'),
@@ -31,7 +31,7 @@ export const compareVerb = defineVerb({
 		{ name: 'reward file', phrase: 'a reward file', type: 'path', optional: true },
 		{ name: 'other file', phrase: 'another reward file', type: 'path', optional: true },
 	],
-	summary: "Compare two rewards on a run's rollouts: against the committed version, another file, or other weights.",
+	summary: "Compare a reward with its committed version, another file, or other weights on a run's rollouts.",
 	options,
 	async run({ values, positionals, output }) {
 		if (values.run === undefined) {

@@ -53,7 +53,7 @@ export async function exportProblems(what: string, options: ExportOptions, outpu
 }
 
 /**
- * Yields training problems: each row of a file once, in the order determined by the seed, or an endless stream from a
+ * Yields training problems: each row of a file once, in an order set by the seed, or an endless stream from a
  * generator.
  */
 function* problemsOf(source: ProblemSource, part: DatasetPart, seed: number, rows: number): Iterable<Problem> {

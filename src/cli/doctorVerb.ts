@@ -22,7 +22,7 @@ const options = {
 export const doctorVerb = defineVerb({
 	name: 'doctor',
 	group: 'Setup',
-	summary: 'Check the requirements and devices of the engines and show a fix for each problem.',
+	summary: 'Check engine requirements and devices, and show a fix for each problem.',
 	options,
 	async run({ values, output, engine }) {
 		const abort = new AbortController();

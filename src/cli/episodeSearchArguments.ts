@@ -9,13 +9,10 @@ import { OpenEpisodes } from '../search/episodes/openEpisodes.ts';
 import { argumentsOf, hostOptions, requireTimeout } from './environmentArguments.ts';
 import { group, integer, type OptionValues, path } from './options.ts';
 
-/** Options for searches over episodes. */
+/** Options for episode searches. */
 export const episodeOptions = group('Environment', {
-	environment: path(
-		'E',
-		'Environment file, folder, package, or server address. Each step of the search is then a turn.',
-	),
-	turns: integer('N', 'Max number of turns with calls per episode (default 20).', 1),
+	environment: path('E', 'Environment file, folder, package, or server address. Each search step is then one turn.'),
+	turns: integer('N', 'Max turns with tool calls per episode (default 20).', 1),
 	...hostOptions,
 });
 
@@ -23,7 +20,7 @@ type EpisodeValues = OptionValues<typeof episodeOptions>;
 
 const episodeOnly = ['turns', 'timeout', 'arguments', 'python'] as const;
 
-/** Number of rows to read to find the requested one. */
+/** Maximum number of rows to read when looking for the requested one. */
 const maxRows = 100_000;
 
 /**

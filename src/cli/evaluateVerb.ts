@@ -44,7 +44,10 @@ const options = {
 	),
 	protocol: choice(['r1'], 'NAME', 'Use the DeepSeek-R1 evaluation settings: temperature 0.6, top-p 0.95, 16 samples.'),
 	category: text('NAME', 'Category column, for results per category.'),
-	out: path('DIR', 'Evaluation folder (default: in the run, else evaluations/). An existing evaluation is continued.'),
+	out: path(
+		'DIR',
+		'Evaluation folder (default: in the run, else evaluations/). If it exists, the evaluation continues where it left off.',
+	),
 	baseline: path('DIR', 'Earlier evaluation on the same questions. Exits with status 1 if accuracy fell (p < 0.05).'),
 	against: text('OTHER', 'Another evaluation, or a policy to evaluate the same way, for a per-question comparison.'),
 	train: repeatable(path('FILE', 'JSONL the policy was trained on, checked for overlap with the questions.')),
@@ -142,7 +145,7 @@ async function otherOf(
 		return { spec: other, folder };
 	throw new Failure(
 		'invalid',
-		'--against specifies the same policy that is being evaluated.',
+		'--against specifies the policy that is already being evaluated.',
 		'Choose another checkpoint.',
 	);
 }

@@ -68,7 +68,7 @@ export function evaluationLines({
 	];
 }
 
-/** Formats published results, grouped by metric. None of these values were measured by this evaluation. */
+/** Formats published results, grouped by metric. These values were not measured in this evaluation. */
 export function publishedLines(published: readonly PublishedResult[]): string[] {
 	return [...new Set(published.map(({ source, measure }) => `${source}: ${measure}`))].map((head) => {
 		const own = published.filter(({ source, measure }) => `${source}: ${measure}` === head);

@@ -19,7 +19,7 @@ import { defineVerb } from './verb.ts';
 const targets = [...environmentTargets, 'rows'] as const;
 const { dataset, rows, timeout, arguments: given, python } = environmentOptions;
 
-/** Number of sampled rows that determine the columns. */
+/** Number of rows sampled to determine the columns. */
 const sampledRows = 1000;
 
 export const exportEnvironmentVerb = defineVerb({
@@ -65,7 +65,7 @@ async function exportOf(target: EnvironmentTarget, runner: EnvironmentRunner, da
 		throw new Failure('unsupported', `${basename(runner.file)} cannot be exported.`, action);
 	}
 	const environment = await runner.describe();
-	// The class can have a different name from the one in its file.
+	// The class name at run time can differ from the one in the file.
 	if (!/^[A-Za-z_]\w*$/.test(environment.name)) {
 		throw new Failure('unsupported', `The class name ${environment.name} cannot be exported.`, 'Rename the class.');
 	}

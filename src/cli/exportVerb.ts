@@ -61,7 +61,7 @@ const options = {
 		'max-reward': number('X', 'Max reward.'),
 		correct: flag('Only completions that the accuracy reward scores as correct.'),
 		wrong: flag('Only completions that the accuracy reward scores as incorrect.'),
-		finished: flag('Only completions that ended before the max length.'),
+		finished: flag('Only completions that ended before reaching the max length.'),
 		group: repeatable(text('STEP/GROUP', 'Only this group.')),
 		rollout: repeatable(text('STEP/GROUP/INDEX', 'Only this rollout.')),
 		'best-per-group': integer('N', 'sft, cases: keep the N highest-reward rollouts per group.', 1),

@@ -5,7 +5,7 @@ import { runOfCheckpoint } from '../runs/prepareRun.ts';
 import { findRuns, isRunFolder } from '../runs/runFolders.ts';
 import { RunRegistry } from '../runs/runRegistry.ts';
 
-/** Returns all runs below the current folder or in the user's registry. */
+/** Returns all runs under the current folder or in the user's registry. */
 export async function knownRuns(folder = process.cwd()): Promise<string[]> {
 	const [near, registered] = await Promise.all([findRuns([folder]), new RunRegistry().list()]);
 	return [...new Set([...near, ...registered])];

@@ -16,7 +16,7 @@ export async function followPipeline(folder: string, output: CliOutput, attempt:
 	const kept = new Set<string>();
 	let first = true;
 	let progressAt = Date.now();
-	/** Last progress of each running stage. */
+	/** Latest progress of each running stage. */
 	let shown = new Map<string, string>();
 	for (;;) {
 		const view = await viewPipeline(folder);

@@ -6,7 +6,7 @@ import { type CliOutput, printable } from './cliOutput.ts';
 import { colored, displayLines, eventText, plain, plainLine } from './progressText.ts';
 import { RunProgress } from './runProgress.ts';
 
-/** Minimum interval between plain progress lines without events. */
+/** Minimum interval between plain progress lines when there are no events. */
 const plainEveryMs = 5000;
 /** Minimum interval between redraws of the live display. */
 const drawEveryMs = 100;
@@ -64,7 +64,7 @@ export function followRun(folder: string, output: CliOutput, options: FollowOpti
 					synced || line.type === 'device' || line.type === 'alert' || line.type === 'stage' ? eventText(line) : null;
 				if (text !== null) say(paint('dim', text));
 			}
-			// During the cold start, evaluations run every few steps, and the figure in the live display is enough.
+			// During the cold start, evaluations run every few steps, so the figure in the live display is enough.
 		} else if (event.kind === 'evaluations' && synced && learnsFromRewards(progress.stage)) {
 			for (const { name, step, accuracy, low, high } of event.summaries) {
 				say(`${name} at step ${step}: ${accuracy.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`);

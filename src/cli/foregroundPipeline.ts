@@ -15,8 +15,8 @@ export interface ForegroundPipeline {
 }
 
 /**
- * Starts a pipeline and follows it. The runner is a separate process, so it survives the loss of the terminal. Ctrl+C
- * saves checkpoints and stops the running stages; a second Ctrl+C exits without waiting for the checkpoints.
+ * Starts a pipeline and follows it. The runner is a separate process, so it keeps running if the terminal closes.
+ * Ctrl+C saves checkpoints and stops the running stages; a second Ctrl+C exits without waiting for the checkpoints.
  */
 export async function foregroundPipeline({ output, detach, start }: ForegroundPipeline): Promise<number> {
 	const startup = new AbortController();

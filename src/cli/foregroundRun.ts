@@ -21,8 +21,8 @@ export interface ForegroundOptions {
 }
 
 /**
- * Starts a run and follows it. The engine is a separate process, so it survives the loss of the terminal. Ctrl+C saves
- * a checkpoint and stops the run; a second Ctrl+C kills it immediately.
+ * Starts a run and follows it. The engine is a separate process, so it keeps running if the terminal closes. Ctrl+C
+ * saves a checkpoint and stops the run; a second Ctrl+C kills it immediately.
  */
 export async function foregroundRun(options: ForegroundOptions): Promise<number> {
 	const { output } = options;
@@ -51,7 +51,7 @@ export async function foregroundRun(options: ForegroundOptions): Promise<number>
 			return;
 		}
 		await stop(folder, record).catch(async () => {
-			// The engine does not respond. Kill it, unless a second Ctrl+C already did.
+			// The engine is not responding. Kill it, unless a second Ctrl+C already did.
 			if (!ended) await endEngineNow(folder as string, record);
 		});
 	};

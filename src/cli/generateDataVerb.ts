@@ -20,7 +20,7 @@ const { spec: _, ...omitSpec } = searchOptions;
 
 const options = {
 	export: text('KINDS', `Comma-separated list of ${dataExports.join(', ')} (default solutions).`),
-	out: path('DIR', 'Output folder (default: data/NAME). An existing one is continued.'),
+	out: path('DIR', 'Output folder (default: data/NAME). If it exists, the command continues where it left off.'),
 	spec: path('FILE', 'All settings as JSON, like data.json in an output folder. Command-line options take precedence.'),
 	keep: choice(
 		keptSolutions,

@@ -18,7 +18,7 @@ export const inspectVerb = defineVerb({
 	name: 'inspect',
 	group: 'Runs',
 	arguments: [{ name: 'folder', phrase: 'a folder', type: 'path' }],
-	summary: 'Show the contents of a run from any trainer, read errors, and likely problems.',
+	summary: 'Show the contents, read errors, and likely problems of a run from any trainer.',
 	options: {
 		format: text('NAME', 'Format to read the folder as, if several match: trl, verl, ... (docs/formats.md).'),
 	},

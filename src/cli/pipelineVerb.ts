@@ -113,7 +113,7 @@ async function stop({ output }: VerbContext, folder: string): Promise<number> {
 	return 0;
 }
 
-/** Returns all pipelines below `runs` in the current folder or next to a run in the user's registry. */
+/** Returns all pipelines under `runs` in the current folder or next to a run in the user's registry. */
 async function knownPipelines(): Promise<string[]> {
 	return pipelinesOf([join(process.cwd(), 'runs'), process.cwd()], await knownRuns());
 }

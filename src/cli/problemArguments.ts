@@ -30,7 +30,7 @@ type Values = OptionValues<ReturnType<typeof problemOptions>>;
 
 /**
  * Returns the problems selected by the options, or undefined if none are specified. Fails with `invalid`.
- * @param played whether the problems are played as episodes, in which case a run with an environment can provide them
+ * @param played whether the problems are played as episodes; if so, a run with an environment can provide them
  * @param player command and option that play episodes on a run's problems
  */
 export async function problemsOf(

@@ -19,7 +19,7 @@ function heldOut({ heldOut }: RunProgress): string | null {
 	return `held-out ${accuracy.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]`;
 }
 
-/** Joins as many parts as fit into `columns`. */
+/** Joins as many parts as fit in `columns`. */
 function fitting(parts: readonly string[], columns: number, separator: string): string {
 	let line = '';
 	for (const part of parts) {

@@ -84,7 +84,7 @@ export const reflexionVerb = defineVerb({
 	},
 });
 
-/** Checks that the report can be written before any tokens are spent. */
+/** Checks, before any tokens are spent, that the report can be written. */
 async function requireRoom(report: string, force: boolean): Promise<void> {
 	const there = await lstat(report).catch(() => null);
 	if (there !== null && (!force || !there.isFile())) {

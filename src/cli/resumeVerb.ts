@@ -19,7 +19,7 @@ export const resumeVerb = defineVerb({
 		checkpoint: integer('STEP', 'Start a new run from the checkpoint at this step and keep the original run.'),
 		...runCodeOption,
 		detach: flag('Return as soon as the engine is running.'),
-		summary: flag('Finish with one line of JSON, as run does.'),
+		summary: flag('Finish with one line of JSON, like the run command.'),
 		...group('With --checkpoint', changeOptions),
 	},
 	async run({ values, positionals, output, engine }) {

@@ -64,15 +64,15 @@ export const rewardMathVerb = defineVerb({
 });
 
 /**
- * Scores a completion that has answer tags by its only answer section, as in training, and any other completion by its
- * last stated answer.
+ * Scores a completion with answer tags by its only answer section, as in training, and any other completion by its last
+ * stated answer.
  */
 function judge(compare: MathComparer, gold: string, prediction: string): Verdict {
 	if (!prediction.includes(r1Tags.answer[0])) return compare(gold, prediction);
 	const answer = soleAnswer(parseTrace(prediction));
 	const verdict = compare(gold, answer ?? '', { sole: true });
 	if (answer !== null || verdict.value === null) return verdict;
-	return { value: 0, reason: 'The completion has no answer section or more than one.' };
+	return { value: 0, reason: 'The completion does not have exactly one answer section.' };
 }
 
 /** Moves everything that is not an option of this verb behind `--`, because answers can start with a minus sign. */
@@ -124,7 +124,7 @@ async function judgePairs(path: string, compare: MathComparer, print: (verdict: 
 	const handle = await openNamed(path);
 	for await (const chunk of handle.createReadStream())
 		for (const one of splitter.push(chunk as Uint8Array)) judgeLine(one);
-	// The last line might lack a line break.
+	// The file might not end with a line break.
 	for (const one of splitter.push(new Uint8Array([10]))) if (one.length > 0) judgeLine(one);
 	return bad > 0 ? 1 : 0;
 }

@@ -15,12 +15,12 @@ const requestSchema = v.object({
 	/** Text files in the working directory, by name. */
 	files: v.record(name, v.string()),
 	stdin: v.optional(v.string(), ''),
-	/** Time limit, for both wall time and CPU time. */
+	/** Limit on both wall time and CPU time. */
 	seconds: v.pipe(v.number(), v.minValue(0.1), v.maxValue(600)),
 	memoryMb: v.pipe(v.number(), v.integer(), v.minValue(16), v.maxValue(65_536)),
 });
 
-/** Memory of the interpreter itself, in MB. */
+/** Memory used by the interpreter itself, in MB. */
 const overheadMb = 64;
 
 export const sandboxRunVerb = defineVerb({

@@ -36,7 +36,7 @@ const options = {
 		...tokenFileOption,
 		token: text('TEXT', 'The token itself. Other users of this machine might be able to see it in the process list.'),
 		'no-token': flag('Do not require a token. Any program run by any user of this machine gets access.'),
-		'allow-origin': repeatable(text('URL', 'Web origin that is allowed to use the API.')),
+		'allow-origin': repeatable(text('URL', 'Web origin allowed to use the API.')),
 	}),
 	...searchOptions,
 } as const satisfies Options;

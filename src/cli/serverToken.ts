@@ -5,7 +5,7 @@ import { type Options, path } from './options.ts';
 
 const tokenVariable = 'REASONING_LAB_TOKEN';
 
-/** Option of every verb that starts a server with a token. */
+/** Option for every verb that starts a server with a token. */
 export const tokenFileOption = {
 	'token-file': path(
 		'FILE',

@@ -57,7 +57,7 @@ export const setupGpuVerb = defineVerb({
 			});
 			output.object({ kind: 'ready', folder: folder.runtime, runtime });
 			output.line(`Ready: ${folder.runtime}`);
-			output.line('Set "device" to "cuda" or "auto" in a recipe. reasoning-lab doctor verifies its results.');
+			output.line('Set "device" to "cuda" or "auto" in a recipe. To check its results, run reasoning-lab doctor.');
 			return 0;
 		} finally {
 			stop();

@@ -45,7 +45,7 @@ export const statusVerb = defineVerb({
 	name: 'status',
 	group: 'Train',
 	arguments: [{ name: 'run', phrase: 'a run', type: 'path', optional: true, max: Number.POSITIVE_INFINITY }],
-	summary: 'Show the given runs, or all known runs and runs below the current folder.',
+	summary: 'Show the given runs, or all known runs and any under the current folder.',
 	async run({ positionals, output }) {
 		const folders = positionals.length > 0 ? await Promise.all(positionals.map(findRun)) : await knownRuns();
 		const states = await Promise.all(folders.map(stateOf));

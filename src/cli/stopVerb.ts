@@ -11,7 +11,7 @@ export const stopVerb = defineVerb({
 	name: 'stop',
 	group: 'Train',
 	arguments: [{ name: 'run', phrase: 'a run', type: 'path' }],
-	summary: 'Save a checkpoint after the current batch and stop the run, then wait until it has stopped.',
+	summary: 'Save a checkpoint after the current batch, stop the run, and wait until it has stopped.',
 	options: {
 		'no-checkpoint': flag('Do not write a checkpoint. Resuming starts from the last checkpoint.'),
 		now: flag('Kill the process immediately. Resuming starts from the last checkpoint.'),

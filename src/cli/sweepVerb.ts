@@ -63,7 +63,7 @@ export const sweepVerb = defineVerb({
 			: null;
 		const planOf = (count: number) => sweepPlan(count, steps, halving);
 		const configurations = withinBudget(grid, planOf, values.budget ?? null, 1);
-		// Report values that the recipe does not accept before training starts.
+		// Before training starts, report values that the recipe does not accept.
 		for (const { set, seed } of configurations)
 			await resolveRecipeFile(recipe, { set: [...set], ...(seed === null ? {} : { seed }) });
 		const plan = planOf(configurations.length);
@@ -88,8 +88,8 @@ export const sweepVerb = defineVerb({
 });
 
 /**
- * Returns the total number of steps in the longest run. Fails with `unsupported` for pipelines, and for varied steps
- * with halving.
+ * Returns the total number of steps in the longest run. Fails with `unsupported` for pipelines, and for halving if
+ * steps are varied.
  */
 async function stepsOf(recipe: string, keys: readonly VariedKey[], halving: boolean): Promise<number> {
 	if ((await readPipelineFile(recipe)) !== null) {

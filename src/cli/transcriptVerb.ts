@@ -34,7 +34,7 @@ export const transcriptVerb = defineVerb({
 		const handle = await openRegularFile(path, name);
 		try {
 			const log = await openLongLog(path, handle, name, interrupt.signal);
-			// Without --json, only the conversations that are printed are read.
+			// Without --json, read only the conversations to print.
 			const file =
 				log === null
 					? wholeFile(await readText(handle, name), name)
@@ -48,7 +48,7 @@ export const transcriptVerb = defineVerb({
 	},
 });
 
-/** What is reported about a conversation. Its messages are not kept, because a file can have many conversations. */
+/** The facts reported about a conversation. Its messages are not kept, because a file can have many conversations. */
 interface CheckedConversation {
 	readonly title: string;
 	readonly messages: number;
@@ -126,7 +126,7 @@ async function readText(handle: FileHandle, name: string): Promise<string> {
 		throw new Failure(
 			'unsupported',
 			`${name} is ${formatCount(size)} bytes; the limit is ${formatCount(transcriptLimits.characters)}.`,
-			'Save the conversation to check in a separate file.',
+			'Save the conversation you want to check as a separate file.',
 		);
 	}
 	const bytes = await readAt(handle, 0, size);
@@ -141,7 +141,7 @@ function linesOf(conversation: CheckedConversation, several: boolean): string[] 
 			? 'no token counts'
 			: `${formatCount(prompt)} + ${formatCount(completion)} = ${formatCounted(total, 'token')}`;
 	const head = `${several ? `${name}: ` : ''}${formatCounted(messages, 'message')}, ${formatCounted(calls, 'call')}, ${tokens}`;
-	if (!checked) return [head, `  Not checked: the messages have more than ${checkedBytes / 2 ** 20} MB.`];
+	if (!checked) return [head, `  Not checked: the messages exceed ${checkedBytes / 2 ** 20} MB.`];
 	if (findings.length === 0) return [head, '  No problems found.'];
 	return [head, ...findings.map(({ severity, title, text }) => `  ${severity}: ${title}. ${text}`)];
 }

@@ -17,7 +17,7 @@ export const verifyEnvironmentVerb = defineVerb({
 	group: 'Environments',
 	arguments: [{ name: 'environment', phrase: 'an environment file, folder, package, or server address', type: 'path' }],
 	summary:
-		'Play episodes with solutions, random calls, no calls, invalid calls, and a policy, if given. Exits with status 1 if an error is found.',
+		'Play episodes with solutions, random calls, no calls, invalid calls, and, if given, a policy. Exits with status 1 if an error is found.',
 	options: { ...environmentOptions, ...policyOptions },
 	async run({ values, positionals, output, engine, args }) {
 		const written = positionals[0] as string;

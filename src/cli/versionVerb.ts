@@ -20,8 +20,8 @@ export const versionVerb = defineVerb({
 export const packageVersion = async (): Promise<string> => (await packageFacts()).version;
 
 /**
- * Reads the version from package.json, which is in a folder above the program both in a clone and in an installed package, and
- * returns it along with the package folder.
+ * Reads the version from package.json and returns it along with the package folder. In a clone and in an installed
+ * package alike, package.json is in a folder above the program.
  */
 export async function packageFacts(): Promise<{ readonly version: string; readonly folder: string }> {
 	for (const relative of ['../', '../../']) {

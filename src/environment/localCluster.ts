@@ -81,8 +81,8 @@ export function listensAt(address: string): Promise<boolean> {
 }
 
 /**
- * A single-node Ray cluster started by the user's editor on this machine, on loopback only and without telemetry. It
- * outlives the window that started it, as runs do, and can be stopped from any window. Clusters started by other means
+ * A single-node Ray cluster started by the user's editor on this machine, on loopback only and without telemetry. Like
+ * a run, it outlives the window that started it, and it can be stopped from any window. Clusters started by other means
  * are not touched.
  */
 export class LocalCluster {
@@ -103,7 +103,7 @@ export class LocalCluster {
 
 	/**
 	 * Starts the cluster and resolves once it accepts jobs. Fails with `invalid` if the address is in use, `missing` if
-	 * the environment lacks Ray, `unavailable` if Ray does not start, `timeout`, or `cancelled`; no processes are left
+	 * the environment lacks Ray, `unavailable` if Ray does not start, `timeout`, or `cancelled`; no processes remain
 	 * after a failure.
 	 */
 	async start({ python, address, nodeFolder, signal }: ClusterStart): Promise<void> {

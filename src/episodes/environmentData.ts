@@ -33,7 +33,7 @@ export type EnvironmentRow = Readonly<Record<string, unknown>>;
 
 /** Rows for an environment. */
 export interface EnvironmentData {
-	/** File name of the dataset; null if there is none, in which case there is a single row without columns. */
+	/** File name of the dataset; null if there is none and the only row has no columns. */
 	readonly described: string | null;
 	/** Rows and their 0-based numbers in the file, in file order. Every row has every column; missing values are null. */
 	readonly rows: readonly { readonly row: number; readonly columns: EnvironmentRow }[];
@@ -47,7 +47,7 @@ export interface EnvironmentData {
 /**
  * Reads a seeded sample of the rows for an environment, from the file that the user selected or the one named in a
  * `# @dataset FILE` comment. Fails if a file that the user selected cannot be read; an unreadable file from a comment
- * only adds a remark.
+ * only results in a remark.
  */
 export async function environmentData(request: EnvironmentDataRequest): Promise<EnvironmentData> {
 	const data = await rowsFor(request);

@@ -77,7 +77,7 @@ export class EnvironmentRunner implements EpisodeHost {
 		this.#lease = hosts.lease(this.#source.kind === 'file' ? environmentHostLanguage(file) : 'python', 'environment');
 	}
 
-	/** Local files from which the environment was loaded. Empty before the first load. */
+	/** Local files that the environment was loaded from. Empty before the first load. */
 	get files(): readonly string[] {
 		return this.#files;
 	}

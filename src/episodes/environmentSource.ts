@@ -78,7 +78,7 @@ async function folderSource(folder: string): Promise<EnvironmentSource> {
 	throw new Failure(
 		'invalid',
 		`${folder} does not contain an environment.`,
-		'A verifiers package has a pyproject.toml, an OpenEnv environment has an openenv.yaml.',
+		'A verifiers package has a pyproject.toml; an OpenEnv environment has an openenv.yaml.',
 	);
 }
 
@@ -92,7 +92,7 @@ async function isFile(path: string): Promise<boolean> {
 	return (await stat(path).catch(() => null))?.isFile() ?? false;
 }
 
-/** Whether a pyproject.toml belongs to a verifiers environment, which depends on verifiers. */
+/** Whether a pyproject.toml belongs to a verifiers environment, that is, lists verifiers as a dependency. */
 export async function declaresVerifiers(path: string): Promise<boolean> {
 	const text = await readHead(path);
 	return /^\s*(?:dependencies\s*=\s*\[.*)?["']verifiers(?:\[[^\]]*\])?\s*(?:[<>=!~;@].*)?["']/m.test(text);

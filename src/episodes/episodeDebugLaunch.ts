@@ -10,7 +10,7 @@ export interface EpisodeDebugRequest {
 	readonly file: string;
 	readonly row: Readonly<Record<string, unknown>>;
 	readonly seed: number;
-	/** Calls by turn, up to the turn to stop in; empty to stop in the reset. */
+	/** Calls in each turn, up to the turn to stop in; empty to stop in the reset. */
 	readonly calls: readonly (readonly ToolCall[])[];
 }
 
@@ -31,7 +31,7 @@ export function writeEpisodeDebugLaunch(asked: EpisodeDebugRequest): Promise<Deb
 	return DebugFiles.write('episode-debug-', '--episode', request, schema, 'The result of the debugged episode');
 }
 
-/** Returns a breakpoint condition that is true only in this turn, where 0 is the reset. */
+/** Returns a breakpoint condition that is true only in this turn; turn 0 is the reset. */
 export function turnCondition(file: string, turn: number): string {
 	return file.endsWith('.py')
 		? `__import__("os").environ.get("REASONING_LAB_TURN") == "${turn}"`

@@ -97,7 +97,7 @@ export class EpisodeSession {
 	}
 
 	/**
-	 * Plays a whole episode, whose calls are known in advance, in a single request, which is several times faster.
+	 * Plays a whole episode in a single request, which is several times faster but requires knowing all calls in advance.
 	 * Returns null if the episode terminated its process. In that case, play it turn by turn to find out why.
 	 */
 	play(script: readonly (readonly ToolCall[])[], ownsReward: boolean): Promise<PlayedEpisode | null> {
@@ -193,7 +193,7 @@ export class EpisodeSession {
 		}
 	}
 
-	/** Returns the process that has the episode's state, restoring it first if the process is new. */
+	/** Returns the process that holds the episode's state, restoring the state first if the process is new. */
 	async #current(during: EpisodeError['during']): Promise<HostProcess> {
 		const { process } = await this.#loaded(during);
 		if (process === this.#process) return process;

@@ -16,7 +16,7 @@ const limits = { depth: 6, folders: 5000, environments: 500 } as const;
 
 /**
  * Finds environment files, and folders with an environment from another library, in a folder and its subfolders,
- * nearest first. Only reads manifests, runs nothing, and does not follow links. Fails with `cancelled`.
+ * nearest first. Only reads manifests; does not run code or follow links. Fails with `cancelled`.
  */
 export async function findEnvironments(folder: string, signal?: AbortSignalLike): Promise<FoundEnvironment[]> {
 	const found: FoundEnvironment[] = [];

@@ -9,7 +9,7 @@ export interface OpenEnvironmentOptions {
 	readonly dataset?: string | undefined;
 	/** Maximum number of rows. */
 	readonly rows: number;
-	/** Selects the rows. */
+	/** Seed for sampling the rows and for the host process. */
 	readonly seed: number;
 	/** Time limit for each reset, turn and reward, in seconds. */
 	readonly timeout?: number | undefined;

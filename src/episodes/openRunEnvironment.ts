@@ -6,7 +6,7 @@ import { openRewardHosts } from '../rewards/openRewardHosts.ts';
 import { EnvironmentRunner } from './environmentRunner.ts';
 import { type EnvironmentSource, environmentSource, sentSource } from './environmentSource.ts';
 
-/** A recipe's environment in a separate process, which ends on disposal. */
+/** A recipe's environment in a separate process, which exits on disposal. */
 export interface RunEnvironment extends IDisposable {
 	readonly runner: EnvironmentRunner;
 }

@@ -31,7 +31,7 @@ export async function repeatEpisodes(
 			const episode = episodes.find((one) => one.policy === policy && one.row === row.row);
 			return episode === undefined || episode.error !== undefined ? [] : [episode];
 		});
-		// The longest episode has the best chance of showing a difference.
+		// The longest episode is the most likely to show a difference.
 		const longest = played.sort((a, b) => b.turns.length - a.turns.length)[0];
 		return longest === undefined ? [] : [{ ...row, calls: longest.turns.map(({ calls }) => calls) }];
 	});

@@ -31,8 +31,8 @@ export interface VerifyOptions {
 }
 
 /**
- * Number of episodes that may terminate their process before the remaining ones are skipped, because each can take up
- * to the time limit.
+ * Number of episodes that may terminate their process before the rest are skipped, because each one can take as long as
+ * the time limit.
  */
 const maxLost = 4;
 /** Maximum number of turns for the other policies, whose scripts have a fixed length. */
@@ -106,7 +106,7 @@ export async function verifyEnvironment(
 	};
 }
 
-/** Plays labeled episodes and compares them with their labels. Stops after one that terminates its process. */
+/** Plays labeled episodes and compares them with their labels. Stops after the first that terminates its process. */
 export async function playLabeled(
 	runner: EnvironmentRunner,
 	{ ownsReward }: EnvironmentDescription,

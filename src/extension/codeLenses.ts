@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { Disposable, toDisposable } from '../base/disposable.ts';
 
-/** Delay after an edit, or after a file is shown, before missing lenses are announced again, in milliseconds. */
+/** Delay before missing lenses are announced again after an edit or after a file is shown, in milliseconds. */
 const missingMs = 1000;
 /** Maximum number of repeated announcements. */
 const maxRetries = 5;

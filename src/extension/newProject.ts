@@ -81,7 +81,7 @@ async function pickFolder(template: ProjectTemplate): Promise<vscode.Uri | undef
 	return chosen?.[0];
 }
 
-/** Returns whether a folder contains nothing, except settings of tools such as `.vscode` and `.git`. */
+/** Returns whether a folder is empty except for tool folders and settings such as `.vscode` and `.git`. */
 async function isEmpty(folder: vscode.Uri): Promise<boolean> {
 	const entries = await vscode.workspace.fs.readDirectory(folder);
 	return entries.every(([name]) => name.startsWith('.'));

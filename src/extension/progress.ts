@@ -6,7 +6,7 @@ export interface ProgressWords {
 	readonly title: string;
 	/** Why the task takes a long time; shown after the delay. */
 	readonly why?: string;
-	/** View whose progress bar is used; defaults to the *Runs* view. */
+	/** View that shows the progress bar; defaults to the *Runs* view. */
 	readonly view?: string;
 }
 

@@ -26,7 +26,7 @@ export async function faultsBeyondSchema(text: string, path: string): Promise<Re
 	return decode(pipelineRecipeSchema, parse(text, [], syntax)).ok ? [...parsed.faults] : [];
 }
 
-/** Returns all faults of a recipe, or an empty list for an empty text. @param path absolute path of the recipe */
+/** Returns all faults of a recipe, or an empty list for empty text. @param path absolute path of the recipe */
 export async function recipeFaults(text: string, path: string): Promise<readonly RecipeFault[]> {
 	return text.trim() === '' ? [] : (await faultsOf(text, path)).faults;
 }
@@ -47,7 +47,7 @@ export interface CheckedRecipe {
 	readonly faults: readonly RecipeFault[];
 }
 
-/** Returns everything that prevents a recipe from being started; empty if nothing does. */
+/** Returns everything that prevents a recipe from starting; empty if nothing does. */
 export async function faultsOf(text: string, path: string): Promise<CheckedRecipe> {
 	const parsed = parseRecipe(text);
 	if (!parsed.ok) return { recipe: null, pipeline: null, faults: parsed.faults };
@@ -124,7 +124,7 @@ function valueAt(recipe: Recipe, key: readonly (string | number)[]): string {
 	return String(key.reduce<unknown>((at, part) => (at as Record<string | number, unknown>)[part], recipe));
 }
 
-/** Returns the position of a recipe value in the text; lines and columns start from 1. */
+/** Returns the position of a recipe value in the text; lines and columns are 1-based. */
 function placeOf(text: string, path: (string | number)[]): Pick<RecipeFault, 'offset' | 'length' | 'line' | 'column'> {
 	const root = parseTree(text, [], syntax);
 	const node = root && findNodeAtLocation(root, path);

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { Disposable } from '../base/disposable.ts';
 import { isRecipe } from './recipeDiagnostics.ts';
 
-/** Links recipe keys to the pages about their algorithms; the hovers over these keys name the pages. */
+/** Links recipe keys to the pages about their algorithms; the hovers for these keys name the pages. */
 export class RecipeLinks extends Disposable implements vscode.DocumentLinkProvider {
 	readonly #extension: vscode.Uri;
 

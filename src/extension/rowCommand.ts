@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { type RowCommandId, rowCommandIds } from './ids.ts';
 
-/** Opens a row of a view. */
+/** Opens a row in a view. */
 export interface RowOpener {
 	readonly command: string;
 	readonly title: string;
@@ -9,7 +9,7 @@ export interface RowOpener {
 }
 
 /**
- * Registers the command that opens the selected row of a view. Rows refer to it without arguments, because the editor
+ * Registers the command that opens the selected row in a view. Rows refer to it without arguments, because the editor
  * discards a row's arguments when the row is redrawn, and a click that arrives before the redraw is visible would have
  * no effect.
  */

@@ -77,7 +77,7 @@ export class RunController {
 		await this.#store.reload(view.folder);
 	}
 
-	/** @returns the folder of the checkpoint */
+	/** @returns the checkpoint folder */
 	async checkpoint(view: RunView): Promise<string> {
 		const { path } = await withProgress(
 			{ title: `Saving a checkpoint for ${nameOf(view)}`, why: 'finishing the current step first' },
@@ -86,7 +86,7 @@ export class RunController {
 		return path;
 	}
 
-	/** @returns the first step to which the changes apply */
+	/** @returns the first step that the changes apply to */
 	async setHyperparameters(view: RunView, changes: Hyperparameters): Promise<number> {
 		const { fromStep } = await withProgress(
 			{ title: `Updating ${nameOf(view)}`, why: 'finishing the current step first' },

@@ -31,7 +31,7 @@ export async function hasMetrics(folder: string): Promise<boolean> {
 
 /**
  * Returns the folder itself, or the folder of the run that a file belongs to, with its most likely reader. Fails with
- * `invalid` if the file belongs to none.
+ * `invalid` if the file does not belong to a run.
  */
 export async function runPlaceOf(uri: vscode.Uri): Promise<RunPlace> {
 	if (!(await stat(uri.fsPath)).isFile()) return { folder: uri.fsPath };
@@ -40,11 +40,11 @@ export async function runPlaceOf(uri: vscode.Uri): Promise<RunPlace> {
 	throw new Failure(
 		'invalid',
 		`${basename(uri.fsPath)} does not belong to a run that Reasoning Lab can read.`,
-		'If it does, right-click the folder of the run in the Explorer and choose "Open as Run".',
+		'If it does, right-click the run folder in the Explorer and choose "Open as Run".',
 	);
 }
 
-/** Opens the dashboard of the run that a file belongs to, in place of an editor of the file. */
+/** Opens the dashboard of the run that a file belongs to, in place of an editor for the file. */
 export async function openRunOf(uri: vscode.Uri, panel: vscode.WebviewPanel): Promise<void> {
 	const folder = await runAround(uri);
 	if (folder !== null) {
@@ -57,6 +57,6 @@ export async function openRunOf(uri: vscode.Uri, panel: vscode.WebviewPanel): Pr
 			'<p>This file does not belong to a run that Reasoning Lab can read. To open it in another editor, choose Reopen Editor With... from the context menu of its tab.</p>';
 		return;
 	}
-	// The editor of the file is still being opened.
+	// The file's editor is still opening.
 	setTimeout(() => panel.dispose());
 }

@@ -42,7 +42,7 @@ export async function loadRun(folder: string): Promise<RunView> {
 	}
 }
 
-/** Loads a run from another trainer, deriving its record from its files without reading them completely. */
+/** Loads a run from another trainer, deriving its record from its files without reading them in full. */
 async function loadForeign(folder: string): Promise<RunView> {
 	// Importers are loaded only when needed.
 	const { openRun } = await import('../runs/openRun.ts');

@@ -11,7 +11,7 @@ const eventsOnly = 'tensorboard';
 /**
  * Returns the folder of the run that a file belongs to: the nearest folder from a known trainer, otherwise the
  * outermost folder with event files. Returns null if there is none.
- * @param root folder above which is not searched; null to search only the file's own folder
+ * @param root topmost folder to search; null to search only the file's own folder
  */
 export async function runOfFile(file: string, root: string | null): Promise<string | null> {
 	let events: string | null = null;

@@ -67,7 +67,7 @@ function iconOf(view: RunView): RunPresentation['icon'] {
 }
 
 /**
- * Returns the name of a run.
+ * Returns a run's name.
  * @param now in seconds since the epoch
  * @param distinction text to add if several runs have the same name
  */

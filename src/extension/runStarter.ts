@@ -70,7 +70,7 @@ export class RunStarter {
 		this.#needs = needs;
 	}
 
-	/** @returns the run folder, or undefined if the recipe has errors, which are shown */
+	/** @returns the run folder, or undefined if the recipe has errors (which are shown) */
 	async start(recipe: vscode.Uri, place: StartPlace = {}): Promise<string | undefined> {
 		requireTrust();
 		const document = await vscode.workspace.openTextDocument(recipe);

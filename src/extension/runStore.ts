@@ -42,9 +42,7 @@ interface Entry {
 	again: number;
 }
 
-/**
- * Interval for checking whether finished runs were resumed and whether runs were started elsewhere, in milliseconds.
- */
+/** How often to check whether finished runs were resumed or runs were started elsewhere, in milliseconds. */
 const sweepMs = 5000;
 /** Minimum interval between change events, in milliseconds. */
 const quietMs = 500;
@@ -57,7 +55,7 @@ const together = 16;
 
 /**
  * All known runs as snapshots, newest first. Live runs are followed; a finished run requires only one `stat` every few
- * seconds. No engine is required: after a reload, runs are found again by their folders.
+ * seconds. No engine is required: after a reload, runs are rediscovered from their folders.
  */
 export class RunStore extends Disposable {
 	readonly #sources: readonly RunSource[];
@@ -67,7 +65,7 @@ export class RunStore extends Disposable {
 	readonly #expected = new Set<string>();
 	readonly #changed: Emitter<void>;
 	readonly #ready = deferred<void>();
-	/** Folders that are not runs, and the time until which this result is cached. */
+	/** Folders that are not runs, and when this cached result expires. */
 	readonly #noRunsUntil = new Map<string, number>();
 	/** Folders of runs that commands have referred to since the window was opened. */
 	readonly #named = new Set<string>();
@@ -167,7 +165,7 @@ export class RunStore extends Disposable {
 		void this.refresh();
 	}
 
-	/** Adds a folder that no source lists yet. @returns the real path under which the run is listed */
+	/** Adds a folder that no source lists yet. @returns the real path that the run is listed under */
 	async expect(folder: string): Promise<string> {
 		const real = await realpath(folder).catch(() => resolve(folder));
 		this.#expected.add(real);

@@ -139,7 +139,7 @@ function withoutHidden(text: string): string {
 	);
 }
 
-/** Sanitizes a sentence for a notification, which may quote untrusted text: removes links and hidden characters. */
+/** Sanitizes a notification sentence that may quote untrusted text: removes links and hidden characters. */
 export function plainSentence(text: string): string {
 	return withoutHidden(withoutLinks(text));
 }

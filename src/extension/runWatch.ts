@@ -37,7 +37,7 @@ export class RunWatch extends Disposable {
 		this.#schedule(pauseMs);
 	}
 
-	/** Schedules a check soon. */
+	/** Schedules a check as soon as the interval allows. */
 	stir(): void {
 		if (this.#looking) return;
 		this.#schedule(Math.max(0, pauseMs - (Date.now() - this.#looked)));

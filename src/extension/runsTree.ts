@@ -219,7 +219,7 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 		return presentRun(view, now, this.#store.isOwn(view.folder) ? distinction : 'project');
 	}
 
-	/** @returns whether the row's text has changed, or only its state if `what` is 'states' */
+	/** @returns whether the row's text has changed, or its state if `what` is 'states' */
 	#remember(folder: string, { label, description, icon, contextValue }: TreeRow, what: 'words' | 'states'): boolean {
 		const state = JSON.stringify([label, icon, contextValue]);
 		const words = JSON.stringify([state, description]);
@@ -230,7 +230,7 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 	}
 }
 
-/** Content of a row when it was last drawn. */
+/** A row's content when it was last drawn. */
 interface Shown {
 	readonly state: string;
 	readonly words: string;

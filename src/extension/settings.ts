@@ -49,7 +49,7 @@ function systemUser(): string {
 	try {
 		return userInfo().username || 'person';
 	} catch {
-		// In a container, the user ID might not have a user name.
+		// In a container, the user ID might not map to a user name.
 		return 'person';
 	}
 }

@@ -5,13 +5,13 @@ import { ensureFolder, writeFileAtomic } from '../files/atomicFile.ts';
 import { readSmallFile } from '../files/safeFile.ts';
 import { commandName, commandScripts } from './commandScripts.ts';
 
-/** Folder of the scripts in the extension's global storage, whose path stays the same after updates. */
+/** Folder of the scripts in the extension's global storage, whose path stays the same across updates. */
 const folderName = 'bin';
 const largestScript = 64 << 10;
 
 /**
- * Makes the command line available as `reasoning-lab` in the editor's terminals, and thereby to agents that run in
- * them. Other installations on PATH take precedence.
+ * Makes the command line available as `reasoning-lab` in the editor's terminals, and so to agents running in them.
+ * Other installations on PATH take precedence.
  */
 export async function offerTerminalCommand({
 	extensionUri,

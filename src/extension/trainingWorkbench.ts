@@ -22,7 +22,7 @@ import type { RunsTree } from './runsTree.ts';
 import type { RunView } from './runView.ts';
 
 export interface TrainingNeeds {
-	/** Folder of the extension. */
+	/** The extension's folder. */
 	readonly extension: vscode.Uri;
 	/** Folder shared by all windows. */
 	readonly storage: vscode.Uri;

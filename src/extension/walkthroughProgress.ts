@@ -12,16 +12,14 @@ interface Needs {
 
 const hasTrained = ({ record }: RunView): boolean => record !== null && (record.step ?? 0) > 0;
 
-/** Steps that are completed by a run in the window. */
+/** Steps completed by a run in the window. */
 const shownByRuns: readonly (readonly [step: WalkthroughStep, run: (view: RunView) => boolean])[] = [
 	['demo', (view) => !isForeign(view) && hasTrained(view)],
 	['otherTrainer', isForeign],
 	['pretrained', (view) => (view.record?.engine === 'pytorch' || view.record?.engine === 'ray') && hasTrained(view)],
 ];
 
-/**
- * Steps that are completed when a command returns a value: the opened run, the started run, or the log of the search.
- */
+/** Steps completed when a command returns a value: the run that was opened or started, or the log of the search. */
 const shownByCommands: Readonly<Partial<Record<CommandId, WalkthroughStep>>> = {
 	[commandIds.openRollouts]: 'rollouts',
 	[commandIds.startRun]: 'ownData',

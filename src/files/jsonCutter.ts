@@ -49,7 +49,7 @@ export class JsonCutter {
 	#slot: 'key' | 'inKey' | 'colon' | 'value' | 'inValue' = 'value';
 	#field = '';
 	#key: string | null = null;
-	/** Parts of the value or key that is being read, up to its limit. */
+	/** Parts of the value or key being read, up to its limit. */
 	#parts: Buffer[] = [];
 	#kept = 0;
 	#limit = 0;
@@ -189,7 +189,7 @@ export class JsonCutter {
 		this.#kept += part.length;
 	}
 
-	/** Returns the kept bytes of the value or key that ends here. */
+	/** Returns the bytes kept of the value or key that ends here. */
 	#text(): Buffer {
 		return this.#parts.length === 1 ? (this.#parts[0] as Buffer) : Buffer.concat(this.#parts);
 	}

@@ -38,7 +38,7 @@ const deepestShape = 20;
 
 /**
  * Extracts parts of JSON text without parsing the rest, which is only checked. Several times as fast as parsing if most
- * of the text is not needed. Leaves a text to the parser if the result could differ from parsing all of it: if it is
+ * of the text is not needed. Defers to the parser if the result could differ from parsing everything: if the text is
  * invalid, or has escaped keys, bare NaN, too much nesting or too many values.
  */
 export class JsonParts {
@@ -87,7 +87,7 @@ export class JsonParts {
 		this.#length = length;
 	}
 
-	/** Returns an upper bound for the number of values, because strings are counted too. */
+	/** Returns an upper bound on the number of values, because strings are counted too. */
 	#values(): number {
 		let count = 1;
 		for (let at = 0; at < this.#length; at++) {
@@ -201,7 +201,7 @@ export class JsonParts {
 				depth--;
 				state = this.#open[depth - 1] === openArray ? states.afterInArray : states.afterInObject;
 			} else if (state === actions.array || state === actions.object) {
-				// Fields of objects around this value are nested, too.
+				// Fields of the enclosing objects are nested, too.
 				if (depth >= this.#open.length - deepestShape) return false;
 				this.#open[depth++] = state === actions.array ? openArray : openObject;
 				state = state === actions.array ? states.inArray : states.inObject;

@@ -27,8 +27,8 @@ export class LineFile implements FrameFile {
 	readonly #parts: JsonParts | null;
 
 	/**
-	 * @param options `plain`: whether records are the lines themselves instead of JSON; `parts`: the needed parts of
-	 * records, although records may still be complete
+	 * @param options `plain`: whether records are the lines themselves instead of JSON; `parts`: the parts of records to
+	 * extract, although records may still be returned whole
 	 */
 	constructor(file: ByteSource, { longest = longestLine, plain = false, parts }: LineFileOptions = {}) {
 		this.#file = file;

@@ -6,7 +6,7 @@ import { readAt } from './readAt.ts';
 import { openNamed, openRegular } from './safeFile.ts';
 
 /**
- * How long the check that a folder is not a link is cached, in milliseconds. Needed because a step folder can hold
+ * How long to cache the check that a folder is not a link, in milliseconds. Needed because a step folder can hold
  * 100,000 files.
  */
 const believedMs = 1000;

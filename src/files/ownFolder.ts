@@ -2,7 +2,7 @@ import { lstat, readdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 
-/** Marker file with which the owner of a link's target folder allows writes through the link. */
+/** Marker file that the owner of a link's target folder adds to allow writes through the link. */
 export const linkMarker = '.reasoning-lab';
 
 /**

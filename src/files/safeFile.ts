@@ -5,7 +5,7 @@ import { parseBoundedJson } from '../base/boundedJson.ts';
 import { Failure } from '../base/failure.ts';
 import { readAt } from './readAt.ts';
 
-/** Maximum size of a file that is read into memory as a whole, in bytes. */
+/** Maximum size of a file read into memory as a whole, in bytes. */
 export const largestSmallFile = 16 << 20;
 
 /**

@@ -54,7 +54,7 @@ export class SqliteFile {
 	}
 }
 
-/** Returns the values of a row by column name. Columns that were added after the row was written are null. */
+/** Returns a row's values by column name. Columns added after the row was written are null. */
 export function namedValues(
 	{ columns, rowidColumn }: SqliteTableInfo,
 	rowid: number,

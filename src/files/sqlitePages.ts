@@ -21,7 +21,7 @@ export class SqlitePages {
 	readonly #committed: ReadonlyMap<number, Buffer>;
 	readonly #kept = new Map<number, Buffer>();
 	readonly pageSize: number;
-	/** Bytes per page without the reserved area. */
+	/** Bytes per page, excluding the reserved area. */
 	readonly usable: number;
 	readonly pages: number;
 	readonly encoding: 'utf8' | 'utf16le' | 'utf16be';

@@ -17,7 +17,7 @@ export function varintAt(bytes: Buffer, at: number): { readonly value: number; r
 	return { value: Number(BigInt.asIntN(64, whole)), end: at + 9 };
 }
 
-/** Returns the values of a record. Fails with an Error if they extend past its end. */
+/** Returns a record's values. Fails with an Error if they extend past its end. */
 export function recordValues(record: Buffer, encoding: SqlitePages['encoding']): SqliteValue[] {
 	const header = varintAt(record, 0);
 	const values: SqliteValue[] = [];

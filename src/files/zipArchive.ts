@@ -28,7 +28,7 @@ export function isZip(head: Uint8Array): boolean {
 /** The directory of a zip archive. Nothing in the archive is trusted: every size is checked before memory is used. */
 export class ZipArchive {
 	readonly #source: Pick<ByteSource, 'size' | 'read'>;
-	/** Members in directory order. If a name occurs more than once, all of them are listed. */
+	/** Members in directory order. If a name occurs more than once, all occurrences are listed. */
 	readonly members: readonly ZipMember[];
 	/** Problem with the directory, as a sentence fragment; null if there is none. */
 	readonly damage: string | null;
@@ -137,7 +137,7 @@ async function decoded(body: Buffer, method: number, size: number): Promise<Buff
 	if (method === methods.stored) return body;
 	const maxOutputLength = Math.max(1, size);
 	try {
-		// Decoding is limited to the size that the entry claims; a single byte more is an error.
+		// Decoding is limited to the size that the entry claims; even one extra byte is an error.
 		if (method === methods.deflate) return await promisify(zlib.inflateRaw)(body, { maxOutputLength });
 		if (method === methods.zstd) return await decodeZstd(body, maxOutputLength);
 	} catch (error) {

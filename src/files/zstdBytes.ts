@@ -5,7 +5,7 @@ import { seekTable } from './zstdSeekTable.ts';
 
 /** Maximum size of a decompressed frame. Writers of seekable files use frames of a few megabytes. */
 const largestFrame = 64 << 20;
-/** Maximum decompressed size of a frame that is decoded ahead of time. */
+/** Maximum decompressed size of a frame to decode ahead of time. */
 const largestAhead = 16 << 20;
 const searchBytes = 1 << 20;
 const magic = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
@@ -36,7 +36,7 @@ export class ZstdBytes implements ByteSource {
 	readonly #pieces: readonly Piece[];
 	readonly size: number;
 	readonly damage: string | undefined;
-	/** The frame that was read last, and the next one if frames are read in order. */
+	/** The last frame read, and the next one if frames are read in order. */
 	#current: DecodedPiece | null = null;
 	#ahead: DecodedPiece | null = null;
 

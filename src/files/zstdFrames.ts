@@ -17,7 +17,7 @@ const dictionaryBytes = [0, 1, 2, 4] as const;
 const smallestChunk = 16 << 10;
 const largestChunk = 8 << 20;
 const spareBytes = 64;
-/** Transcripts with token ids usually compress to between a third and a tenth. */
+/** Transcripts with token ids usually compress to between a third and a tenth of their size. */
 const expectedRatio = 8;
 
 /** A frame in compressed data. */
@@ -87,8 +87,8 @@ export async function decodeZstdFrame(frame: Buffer, limit: number, partial = fa
 	if (zstdDecompress === undefined) throw withoutZstd(process.versions.node);
 	const flush = partial ? { finishFlush: zlib.constants.ZSTD_e_flush } : {};
 	const most = Math.max(1, limit);
-	// Each chunk of output waits for a thread, so the default of 16 KiB takes three times as long. A full chunk is
-	// followed by another one, so the size is a little larger than expected.
+	// Each output chunk waits for a thread, so the default of 16 KiB takes three times as long. A full chunk is followed
+	// by another one, so make the chunk a little larger than the expected output.
 	const expected = Math.min(largestChunk, most, frame.length * expectedRatio);
 	const chunkSize = Math.max(smallestChunk, expected + spareBytes);
 	return promisify(zstdDecompress)(frame, { maxOutputLength: most, chunkSize, ...flush });

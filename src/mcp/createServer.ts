@@ -53,7 +53,7 @@ const declaredPrompts = prompts.map((prompt) => {
 
 /** Data exposed by a server, shared by all of its connections. */
 export type ServerContext = Omit<ToolContext, 'signal' | 'progress'> & {
-	/** Scheme of links for a client that opens them in its editor; null if it does not. */
+	/** Link scheme for a client that opens links in its editor; null for other clients. */
 	readonly linkScheme: string | null;
 	/** Product version. */
 	readonly version: string;

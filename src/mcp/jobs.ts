@@ -137,7 +137,7 @@ export class Jobs {
 		return job;
 	}
 
-	/** Stops all jobs and waits for a limited time until their files are complete. */
+	/** Stops all jobs and waits, up to a limit, until their files are complete. */
 	async dispose(): Promise<void> {
 		const jobs = [...this.#jobs.values()];
 		for (const { stop } of jobs) stop.abort();

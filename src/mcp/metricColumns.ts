@@ -8,7 +8,7 @@ export interface MetricColumns {
 	readonly names: ReadonlySet<string>;
 }
 
-/** Reads the requested metrics of a run by step. */
+/** Reads a run's requested metrics by step. */
 export async function readColumns(
 	content: RunContent,
 	wanted: readonly string[],

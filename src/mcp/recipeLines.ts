@@ -18,7 +18,9 @@ export interface RecipeLine {
 	readonly text: QuotedText;
 }
 
-/** Returns the line of a recipe that sets a key, or of its closest parent. null if the text is not an object. */
+/**
+ * Returns the line of a recipe that sets a key or, failing that, its closest parent. null if the text is not an object.
+ */
 export function recipeLine(text: string, path: readonly (string | number)[]): RecipeLine | null {
 	const place = recipePlace(text, path);
 	if (place === null) return null;
@@ -35,7 +37,7 @@ export function keyPath(key: string): (string | number)[] {
 		.map((part) => (/^\d+$/.test(part) ? Number(part) : part));
 }
 
-/** Reads the recipe of a run as text. Fails with `missing` if the run has none. */
+/** Reads a run's recipe as text. Fails with `missing` if the run has none. */
 export const readRunRecipe = (folder: string): Promise<string> => readSmallFile(folder, runFiles.recipe, largestRecipe);
 
 /** Address of a run's recipe. */

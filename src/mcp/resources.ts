@@ -56,7 +56,7 @@ export function registerResources(server: McpServer, runs: Runs, docs: string | 
 		}),
 		{
 			title: 'Report',
-			description: 'A report that an agent wrote on a run, by its name. Add ?offset=BYTES to continue.',
+			description: 'A report that an agent wrote on a run, by name. Add ?offset=BYTES to continue.',
 			mimeType: mimeTypes.md as string,
 		},
 		(uri) => answering(() => readReport(uri.toString(), runs)),

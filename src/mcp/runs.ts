@@ -34,7 +34,7 @@ const factsBytes = 48 << 20;
 
 /** How long a run list is cached. */
 const listedMs = 5000;
-/** The same, if a requested run is not in the list, because it may be new. */
+/** The same when a requested run is not in the list, because it may be new. */
 const unknownMs = 250;
 
 /**

@@ -55,7 +55,7 @@ interface SearchJob {
 	readonly subject: object;
 	/** Whether a scorer sees the gold answer, which makes the result an upper bound. */
 	readonly upperBound: boolean;
-	/** Signal of the call. If it is aborted before the search has started, the search is stopped. */
+	/** The call's signal. If it is aborted before the search has started, the search is stopped. */
 	readonly signal: AbortSignal;
 }
 

@@ -42,7 +42,7 @@ export interface Tool {
 	/** Description for the model that selects tools. */
 	readonly description: string;
 	readonly effect: ToolEffect;
-	/** Whether a call can stop work that cannot be continued without loss. */
+	/** Whether a call can stop work that cannot be resumed without loss. */
 	readonly destructive: boolean;
 	readonly input: v.ObjectSchema<v.ObjectEntries, undefined>;
 	/** @param input arguments decoded by `input` */

@@ -75,7 +75,7 @@ export const tools: readonly Tool[] = [
 ];
 
 /**
- * Returns the tools of a server.
+ * Returns a server's tools.
  * @param acting whether the user allows tools that act
  * @param showing whether there is an editor to show views in
  */

@@ -6,7 +6,7 @@ export interface StageNeed {
 	readonly device: MemoryDevice;
 	/** Estimate for the stage, in bytes. */
 	readonly bytes: number;
-	/** Memory of the device, in bytes. */
+	/** Device memory, in bytes. */
 	readonly available: number;
 }
 
@@ -14,8 +14,8 @@ export interface StageNeed {
 const usable = 0.8;
 
 /**
- * Memory shared by running stages. A stage waits until its estimate fits together with those of the running stages. If
- * no other stage is running, it starts immediately; a stage whose memory use is unknown runs alone.
+ * Memory shared by running stages. A stage waits until its estimate fits alongside those of the running stages. If no
+ * other stage is running, it starts immediately; a stage whose memory use is unknown runs alone.
  */
 export class MemoryRoom {
 	readonly #inside = new Map<string, StageNeed | null>();

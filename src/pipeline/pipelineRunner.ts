@@ -43,9 +43,9 @@ export interface RunnerOptions {
 	/** Path to a changed recipe, or null to use the recipe in the folder. */
 	readonly recipe: string | null;
 	readonly acceptChanges: boolean;
-	/** Maximum number of stages that run at the same time, or null to keep the recorded one. */
+	/** Maximum number of concurrent stages, or null to keep the recorded one. */
 	readonly parallel?: number | null;
-	/** Starts the engine of a training stage. Default: as a separate process. */
+	/** Starts a training stage's engine. Default: as a separate process. */
 	readonly launch?: StageWork['launch'];
 }
 
@@ -193,7 +193,7 @@ export class PipelineRunner {
 		return stopped || open.size > 0 ? 'stopped' : 'finished';
 	}
 
-	/** Records the failure of a stage. The first failure also becomes the pipeline's failure. */
+	/** Records a stage's failure. The first failure also becomes the pipeline's failure. */
 	#fail(stage: NamedStage, failure: Failure): void {
 		this.#closing.abort();
 		this.#change(stage, { status: 'failed', ended: seconds(), error: failure.toJSON(), wait: undefined });
@@ -257,7 +257,7 @@ export class PipelineRunner {
 		return 'done';
 	}
 
-	/** Adds the time for which the stage's engine kept running after the previous runner ended. */
+	/** Adds the time that the stage's engine kept running after the previous runner ended. */
 	async #countTimeAlone(stage: NamedStage): Promise<void> {
 		const record = await readRecord(join(this.#options.folder, stage.name)).catch(() => null);
 		const alone = (record?.updated ?? this.#before) - this.#before;
@@ -283,7 +283,7 @@ export class PipelineRunner {
 		return entered;
 	}
 
-	/** Returns the group whose members may use a device at the same time, or null if stages run one after another. */
+	/** Returns the group that may use a device at the same time, or null if stages run one after another. */
 	#deviceGroup(): DeviceGroup | null {
 		const { id, parallel = 1 } = this.#record;
 		return parallel > 1 ? { id, slots: parallel } : null;
@@ -320,7 +320,7 @@ export class PipelineRunner {
 		return record?.status === 'finished' ? 'finished' : 'resumable';
 	}
 
-	/** Stops a stage's run that a previous runner started and this one has not reached. */
+	/** Stops a stage's run that a previous runner started and that this one has not reached. */
 	async #stopRunOf(stage: NamedStage): Promise<void> {
 		const folder = join(this.#options.folder, stage.name);
 		if (isRunnerStage(stage.type) || !(await runLives(folder))) return;
@@ -373,7 +373,7 @@ export class PipelineRunner {
 		void this.#write().catch(() => undefined);
 	}
 
-	/** Serializes writes. Each one writes the state at the time it starts. */
+	/** Serializes writes. Each one writes the state as of when it starts. */
 	#write(): Promise<void> {
 		const now = async () => {
 			const time = seconds();

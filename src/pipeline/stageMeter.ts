@@ -15,7 +15,7 @@ export class StageMeter {
 		this.#totals = totals;
 	}
 
-	/** Reports progress together with what has been used so far. */
+	/** Reports progress along with the usage so far. */
 	report(news: Parameters<StageWork['report']>[0] = {}): void {
 		const { spent, usage, report } = this.#work;
 		report({

@@ -9,7 +9,7 @@ import type { StageNeed } from './memoryRoom.ts';
 export async function stageNeed(recipe: ResolvedRecipe): Promise<StageNeed | null> {
 	try {
 		const { device, total, deviceBytes } = await estimateMemory(recipe);
-		// With "auto", the embedded engine may use the CPU despite a GPU, which is known only once it has started.
+		// With "auto", the embedded engine may use the CPU even with a GPU, which is known only once it has started.
 		const open = recipe.engine === 'embedded' && recipe.device === 'auto' && device !== 'cpu';
 		if (deviceBytes === null || open) return null;
 		return { device: device === 'cpu' ? 'cpu' : 'cuda', bytes: total, available: deviceBytes };

@@ -13,7 +13,7 @@ export interface StageWork {
 	readonly resume: boolean;
 	/** Path to the embedded engine. */
 	readonly engine: string;
-	/** Starts the engine of a training stage and resolves once it is running or has ended. */
+	/** Starts a training stage's engine and resolves once it is running or has ended. */
 	readonly launch: typeof launchEngine;
 	/** Stages that may use the device at the same time as this one, or null if there are none. */
 	readonly deviceGroup: DeviceGroup | null;

@@ -131,7 +131,7 @@ async function followToEnd({
 	}
 }
 
-/** Stops the engine of a run. Succeeds if the engine has exited in the meantime. */
+/** Stops a run's engine. Succeeds if the engine has exited in the meantime. */
 export async function stopRun(folder: string, record: Pick<RunRecord, 'id'>, checkpoint: boolean): Promise<void> {
 	try {
 		const client = await connectRun(folder, record, 'reasoning-lab pipeline');

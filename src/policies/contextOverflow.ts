@@ -18,7 +18,7 @@ export function contextOverflow(policy: string, tokens: number | null, context: 
 }
 
 /**
- * Handles a request that does not fit in the context. A completion that was already started ends there with finish
+ * Handles a request that does not fit in the context. A completion that has already started ends there with finish
  * reason `length`.
  */
 export function endOfContext(overflow: ContextOverflow, { prefix }: GenerateRequest, n: number): Generated {

@@ -34,7 +34,7 @@ export interface PolicyContext {
 	readonly idleMs?: number;
 }
 
-/** Usage so far, across all bound uses of a policy. */
+/** A policy's total usage so far. */
 export interface PolicyTotals {
 	readonly requests: number;
 	/** Prompt and generated tokens. Estimated where the policy did not report counts. */
@@ -43,7 +43,7 @@ export interface PolicyTotals {
 	/** Total cost, or null if the policy has no price. */
 	readonly cost: number | null;
 	readonly currency: string | null;
-	/** Number of requests repeated after a transient failure. */
+	/** Number of requests retried after a transient failure. */
 	readonly retries: number;
 }
 
@@ -120,7 +120,7 @@ export interface ReadRequest {
 	readonly text: string;
 	/** Number of most probable tokens to report per position. */
 	readonly alternatives: number;
-	/** Maximum number of tokens to continue with. 0 for none. */
+	/** Maximum number of tokens to generate; 0 for no continuation. */
 	readonly maxTokens: number;
 	readonly temperature: number;
 	readonly topP: number;

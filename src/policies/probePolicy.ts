@@ -23,8 +23,8 @@ export interface PolicyProbe {
 const question = 'What is 17 + 25? Answer briefly.';
 
 /**
- * Tests a policy's capabilities with small requests. Fails with the same errors as `openPolicy`, or if its first
- * request fails, with that request's error.
+ * Tests a policy's capabilities with small requests. Fails with the same errors as `openPolicy`, or with the error of
+ * the first request if that fails.
  */
 export async function probePolicy(spec: PolicySpec, context: PolicyContext): Promise<PolicyProbe> {
 	const began = performance.now();

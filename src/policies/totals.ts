@@ -26,7 +26,7 @@ export class TotalsCounter implements PolicyTotals {
 		return this.#price?.currency ?? null;
 	}
 
-	/** Returns the cost of the given numbers of tokens, or null without a price. */
+	/** Returns the cost of the given token counts, or null if there is no price. */
 	costOf(promptTokens: number, tokens: number): number | null {
 		if (this.#price === null) return null;
 		return (promptTokens * this.#price.input + tokens * this.#price.output) / 1e6;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listProcesses, type ProcessEntry } from './processList.ts';
 
-/** Polling interval while processes are exiting. */
+/** Polling interval while waiting for processes to exit. */
 const lookMs = 50;
 
 /**

@@ -25,7 +25,7 @@ export async function inheritedDescriptors(): Promise<number[]> {
 }
 
 /**
- * Sets the descriptors that a child would inherit to /dev/null, except those already set.
+ * Redirects to /dev/null the descriptors that a child would inherit, except those that `stdio` already sets.
  * @returns a function that closes /dev/null in this process; call it after starting the child
  */
 export function shutDescriptors(stdio: unknown[], inherited: readonly number[]): () => void {

@@ -29,7 +29,7 @@ export async function findNvidia(signal?: AbortSignal): Promise<NvidiaFacts | nu
 	const options = { limitMs: 30_000, ...(signal === undefined ? {} : { signal }) };
 	const loaded = await loadedDriver();
 	try {
-		// Old drivers support the query only without the compute capability.
+		// Old drivers reject a query that includes the compute capability.
 		for (const query of [fields, fields.slice(0, -1)]) {
 			const args = [`--query-gpu=${query.join(',')}`, '--format=csv,noheader,nounits'];
 			const { code, stdout } = await runProgram('nvidia-smi', args, options);

@@ -1,4 +1,4 @@
-/** Operating system specifics. All other code is platform independent. */
+/** Operating-system specifics. All other code is platform-independent. */
 export interface Platform {
 	/**
 	 * Identifies the boot and, where supported, the process namespace. Process IDs are comparable if the values are

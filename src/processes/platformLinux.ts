@@ -5,7 +5,7 @@ import type { Platform } from './platform.ts';
 
 /**
  * Parses `pid (comm) state ppid ...`. comm can contain spaces and parentheses, so count fields from the last closing
- * one.
+ * parenthesis.
  */
 function startFromStat(stat: string): string | null {
 	const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -32,7 +32,7 @@ export function processStart(pid: number): Promise<string | null> {
 
 let own: Promise<ProcessIdentity> | undefined;
 
-/** Returns the identity of this process. */
+/** Returns this process's identity. */
 export function ownIdentity(): Promise<ProcessIdentity> {
 	own ??= (async () => ({
 		host: hostname(),

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 /*
  * Files in /proc are small and are read synchronously: the supervisor of a sandbox reads about ten of them every 20 ms,
- * and asynchronous reads of each would take this process several times as long as the system needs for all of them.
+ * and reading them asynchronously would take this process several times as long as the reads themselves.
  */
 
 /** Returns the contents of a file in /proc, or an empty string if its process does not exist. */
@@ -45,8 +45,8 @@ export function isGone(pid: number): boolean {
 }
 
 /**
- * Returns a process's start time in clock ticks since boot, which distinguishes processes that reuse an ID, or null if
- * it has exited.
+ * Returns a process's start time in clock ticks since boot, or null if it has exited. Distinguishes processes that
+ * reuse an ID.
  */
 export function startTime(pid: number): string | null {
 	const text = readProc(`${pid}/stat`);
@@ -86,7 +86,7 @@ export function readProcessTree(root: number, ownNetwork = false): TreeUse | nul
 	}
 	const processes = [...seen];
 	// The root is in this machine's network namespace. Its child is the first process inside the sandbox's namespace and
-	// cannot be killed by any program there. Any other process may exit before it is inspected.
+	// cannot be killed by any program in it. Any other process may exit before it is inspected.
 	const inside = ownNetwork ? processes[1] : undefined;
 	if (inside !== undefined) memoryMb += unixSockets(inside) * socketMb;
 	return seen.size === 0 ? null : { processes, tasks, memoryMb, cpuSeconds };

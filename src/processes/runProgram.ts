@@ -22,7 +22,7 @@ export interface ProgramResult {
 	readonly code: number | null;
 	readonly signal: string | null;
 	readonly stdout: string;
-	/** Last part of stderr. */
+	/** Tail of stderr. */
 	readonly stderr: string;
 }
 
@@ -102,7 +102,7 @@ export async function runProgram(
 	}
 }
 
-/** Returns whether the shell could not run the program, recognized by its exit status and a single line on stderr. */
+/** Returns whether the shell failed to run the program, judging by its exit status and a single line on stderr. */
 const isNotStarted = (code: number | null, stderr: string): boolean =>
 	(code === 126 || code === 127) && /^sh: [^\n]*\n?$/.test(stderr);
 

@@ -11,12 +11,10 @@ export const auditFindingSchema = v.object({
 	/** Common cause of such findings: "Compares numbers too loosely". */
 	cause: v.string(),
 	severity: v.picklist(auditSeverities),
-	/**
-	 * Number of rows tried, and on how many of them the probe scored at least as high as the genuinely correct answer.
-	 */
+	/** Number of rows tried, and number on which the probe scored at least as high as the genuinely correct answer. */
 	rows: v.number(),
 	fooled: v.number(),
-	/** The clearest examples, up to five rows. */
+	/** Up to five rows with the clearest examples. */
 	evidence: v.array(
 		v.object({
 			prompt: v.string(),
@@ -40,7 +38,7 @@ export type AuditFinding = v.InferOutput<typeof auditFindingSchema>;
 export const probeOutcomeSchema = v.object({
 	probe: v.string(),
 	title: v.string(),
-	/** `skipped`: the rows or the reward offer nothing to test; `error`: the reward failed. */
+	/** `skipped`: the rows or the reward leave nothing to test; `error`: the reward failed. */
 	outcome: v.picklist(['held', 'finding', 'skipped', 'error']),
 	rows: v.number(),
 	fooled: v.number(),

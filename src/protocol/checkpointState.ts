@@ -63,11 +63,11 @@ export const checkpointStateSchema = v.looseObject({
 	best: v.nullable(v.object({ step: whole, accuracy: v.number() })),
 	/** Step of the last held-out evaluation. */
 	evaluatedAt: v.nullable(whole),
-	/** Entropy bonus of the stage, and the entropy to which it was last adapted. */
+	/** Entropy bonus of the stage, and the entropy it was last adapted to. */
 	entropyBonus: v.optional(v.object({ coefficient: v.number(), entropy: v.nullable(v.number()) })),
 	/**
-	 * Curriculum of the stage: number of problems read before its pool, and decayed counts of correct and incorrect
-	 * completions for each problem in the pool.
+	 * Curriculum of the stage: number of problems read before those in its pool, and decayed counts of correct and
+	 * incorrect completions for each problem in the pool.
 	 */
 	curriculum: v.optional(v.object({ first: whole, successes: v.array(passCount), failures: v.array(passCount) })),
 	/**

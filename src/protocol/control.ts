@@ -21,7 +21,7 @@ const samples = v.pipe(whole, v.maxValue(1024));
 /** Most likely tokens in descending order, with their log-probabilities in nats. */
 const likelyTokens = v.array(v.tuple([v.string(), v.number()]));
 
-/** One entry per token, in nats. Statistics refer to the full distribution from which the token was sampled. */
+/** One entry per token, in nats. Statistics cover the full distribution from which the token was sampled. */
 const tokenSchema = v.object({
 	text: v.array(v.string()),
 	logprob: numbers,
@@ -34,7 +34,7 @@ const tokenSchema = v.object({
 });
 export type TokenLists = v.InferOutput<typeof tokenSchema>;
 
-/** Why a completion ended: the policy ended it, a stop text occurred, or the token limit or context was reached. */
+/** Why a completion ended: the policy ended it, a stop string occurred, or the token or context limit was reached. */
 export const finishReasons = ['end', 'stop', 'length'] as const;
 
 /**
@@ -96,18 +96,18 @@ export const controlMethods = {
 			 */
 			seeds: v.optional(numbers),
 		}),
-		/** completions[prompt][sample]. Optional fields are missing in replies from older engines. */
+		/** completions[prompt][sample]. Optional fields are missing from older engines' replies. */
 		result: v.object({
 			completions: v.array(
 				v.array(
 					v.object({
-						/** Text without the stop text. */
+						/** Text without the stop string. */
 						text: v.string(),
 						truncated: v.boolean(),
 						finish: v.optional(v.picklist(finishReasons)),
-						/** The stop text that ended the completion. */
+						/** The stop string that ended the completion. */
 						stopText: v.optional(v.string()),
-						/** Number of tokens generated, including the stop text and end-of-sequence. */
+						/** Number of generated tokens, including the stop string and the end-of-sequence token. */
 						generated: v.optional(v.number()),
 						/** Total log-probability of the generated tokens, in nats. */
 						logprob: v.optional(v.number()),
@@ -137,7 +137,7 @@ export const controlMethods = {
 			/** Completions, which can be partial. '' returns the value of the prompt. */
 			completions: v.array(v.string()),
 			head: v.picklist(headNames),
-			/** Whether to return the value after each token as well. */
+			/** Whether to also return the value after each token. */
 			tokens: v.optional(v.boolean(), false),
 		}),
 		/**

@@ -44,7 +44,7 @@ export const dashboardStageSchema = v.object({
 	/** null if this is not a GRPO stage or the value is not recorded. */
 	lossType: v.nullable(text),
 	beta: v.nullable(v.number()),
-	/** Divisor of advantages, one of `advantageKinds`; null for other trainers and stages. */
+	/** Divisor for advantages, one of `advantageKinds`; null for other trainers and stages. */
 	advantages: v.nullable(text),
 	/** Number of updates per generation batch: iterations times parts. */
 	updatesPerBatch: v.nullable(v.number()),
@@ -52,9 +52,7 @@ export const dashboardStageSchema = v.object({
 });
 export type DashboardStage = v.InferOutput<typeof dashboardStageSchema>;
 
-/**
- * Identity and state of the run, always sent in full. Times are seconds since the epoch according to the host's clock.
- */
+/** Identity and state of the run, always sent in full. Times are in seconds since the epoch, by the host's clock. */
 export const dashboardRunSchema = v.object({
 	name: text,
 	/** null if run.json cannot be read (`fault` says why) or does not exist yet (`missing`). */
@@ -67,7 +65,7 @@ export const dashboardRunSchema = v.object({
 	/** Why the run paused on its own. */
 	pause: v.optional(v.object({ message: text, action: v.nullable(text) })),
 	engine: text,
-	/** Facts that affect results and, for a remote run, its job. Present only for runs from our own engines. */
+	/** Facts that affect results, plus the job of a remote run. Present only for runs from our own engines. */
 	engineFacts: v.optional(
 		v.object({
 			versions: v.array(v.tuple([text, text])),
@@ -85,12 +83,12 @@ export const dashboardRunSchema = v.object({
 	deviceNotes: v.optional(v.array(text)),
 	attempt: v.number(),
 	stage: v.nullable(text),
-	/** null if there is no record yet, or if it is absent from another trainer's files. */
+	/** null if there is no record yet, or if another trainer's files do not contain it. */
 	step: v.nullable(v.number()),
 	totalSteps: v.nullable(v.number()),
 	created: v.number(),
 	updated: v.number(),
-	/** Host time at which this was sent. */
+	/** Host time when this was sent. */
 	now: v.number(),
 	stages: v.array(dashboardStageSchema),
 	/** Steps with complete checkpoints. */
@@ -102,7 +100,7 @@ export type DashboardRun = v.InferOutput<typeof dashboardRunSchema>;
 export const markKinds = ['stage', 'checkpoint', 'hyperparameters', 'alert', 'lifecycle'] as const;
 export type MarkKind = (typeof markKinds)[number];
 
-/** A run event drawn on top of the charts. */
+/** A run event overlaid on the charts. */
 export const dashboardMarkSchema = v.object({
 	step: v.number(),
 	time: v.number(),
@@ -217,7 +215,7 @@ const done = v.object({});
 export const dashboardRequests = {
 	/** Runs the command named by `action` on the run. */
 	act: { params: v.object({ action: v.picklist(dashboardActions) }), result: done },
-	/** Runs the command of a next step on the run. */
+	/** Runs the command for a next step on the run. */
 	next: { params: v.object({ step: v.picklist(nextStepNames) }), result: done },
 	/** Opens the rollouts panel at the latest step with rollouts, up to `step`. */
 	openRollouts: { params: v.object({ step: v.nullable(v.number()) }), result: done },
@@ -227,7 +225,7 @@ export const dashboardRequests = {
 	showEvidence: { params: v.object({ id: text, item: v.nullable(count) }), result: done },
 	/** Opens the recipe at an alert's key. */
 	showRecipe: { params: v.object({ id: text }), result: done },
-	/** Applies an alert's suggested change in the recipe's editor without saving. */
+	/** Applies an alert's suggested change in the recipe editor without saving. */
 	applyAdvice: { params: v.object({ id: text }), result: done },
 	dismissAlert: { params: v.object({ id: text, dismissed: v.boolean() }), result: done },
 	/** Returns the charts pinned in this workspace. */

@@ -37,7 +37,7 @@ export const dataSpecSchema = v.object({
 	problems: problemsSpecSchema,
 	search: searchSpecSchema,
 	exports: v.optional(v.pipe(v.array(v.picklist(dataExports)), v.minLength(1)), ['solutions']),
-	/** Default: correct solutions if there is a gold answer, and otherwise the solution that the search chose. */
+	/** Default: correct solutions if there is a gold answer, otherwise the solution that the search chose. */
 	keep: v.optional(v.picklist(keptSolutions)),
 	/** Maximum number of solutions per problem. */
 	most: v.optional(count(1024), 4),
@@ -50,7 +50,7 @@ export const dataSpecSchema = v.object({
 			span: v.optional(v.picklist(['step', 'completion']), 'step'),
 			/** Maximum number of pairs per node. */
 			most: v.optional(count(64), 1),
-			/** Minimum difference between the values of a pair's two sides. */
+			/** Minimum difference in value between the two sides of a pair. */
 			margin: v.optional(v.pipe(v.number(), v.minValue(0)), 0),
 		}),
 		{},
@@ -70,7 +70,7 @@ export const dataSpecSchema = v.object({
 	),
 	/** Whether to keep the logs of all searches. */
 	trees: v.optional(v.boolean(), false),
-	/** Maximum number of concurrent problems. */
+	/** Maximum number of problems searched concurrently. */
 	searches: v.optional(count(4096), 64),
 });
 export type DataSpec = v.InferOutput<typeof dataSpecSchema>;

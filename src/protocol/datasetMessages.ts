@@ -86,7 +86,7 @@ export const datasetStatisticsSchema = v.object({
 	near: v.object({ groups: count, repeated: count }),
 	/** Number of rows compared to find exact and near duplicates. */
 	compared: v.object({ exact: count, near: count }),
-	/** Number of rows that are held out at this fraction, based on the hash of their prompts. */
+	/** Number of rows that are held out at this fraction, based on a hash of their prompts. */
 	heldOut: count,
 	share: v.number(),
 });
@@ -106,7 +106,7 @@ export const datasetColumnSchema = v.object({
 	type: v.string(),
 	/** Mean length in characters. */
 	length: v.number(),
-	/** Whether the column is computed from the rows instead of being in the file. */
+	/** Whether the column is computed from the rows rather than stored in the file. */
 	computed: v.boolean(),
 });
 export type DatasetColumn = v.InferOutput<typeof datasetColumnSchema>;
@@ -133,12 +133,12 @@ export const datasetSnapshotSchema = v.object({
 	complete: v.boolean(),
 	columns: v.array(datasetColumnSchema),
 	mapping: columnMappingSchema,
-	/** Evidence from which the mapping was guessed. Empty after the user has chosen a mapping. */
+	/** Evidence for the guessed mapping. Empty once the user has chosen a mapping. */
 	because: v.array(v.string()),
-	/** Whether the rows have the format of a recipe dataset, so a recipe can use them. */
+	/** Whether the rows are in the format that recipes expect, so a recipe can use them. */
 	usable: v.boolean(),
 	statistics: v.nullable(datasetStatisticsSchema),
-	/** Which rows are shown, and in which order. `number` changes whenever either of them does. */
+	/** Which rows are shown, and in what order. `number` changes whenever either does. */
 	view: v.object({
 		number: count,
 		filter: rowFilterSchema,

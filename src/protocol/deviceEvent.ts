@@ -17,7 +17,7 @@ const deviceEventSchema = v.looseObject({
 	measured: v.optional(v.array(timingSchema), []),
 });
 
-/** Formats the measured times of a device. */
+/** Formats a device's measured times. */
 export function timingText({
 	samplingMs,
 	updateMs,
@@ -37,7 +37,7 @@ export function deviceNotes(event: EventLine): string[] {
 	if (!decoded.ok) return [];
 	const { took, tried, measured } = decoded.value;
 	const rejected = tried.map(({ provider, error }) => `${provider} was not used: ${error.replace(/\.$/, '')}.`);
-	// If a device was rejected for its speed, that message already includes the times.
+	// If a device was rejected for being too slow, that message already includes the times.
 	if (measured.length === 0 || !measured.some(({ provider }) => provider === took && took !== 'cpu')) return rejected;
 	const times = measured.map(
 		({ provider, rows, tokens, ...times }) =>

@@ -13,7 +13,7 @@ export const linkSchemeVariable = 'REASONING_LAB_LINK_SCHEME';
 
 export const requestEnding = '.request.json';
 export const answerEnding = '.answer.json';
-/** Names of requests: 32 hexadecimal digits. */
+/** Request names: 32 hexadecimal digits. */
 export const requestName = /^[0-9a-f]{32}$/;
 
 export const editorRequestSchema = v.variant('show', [

@@ -8,9 +8,9 @@ import { episodeErrorKinds } from './episode.ts';
 export const environmentHostMethods = {
 	/** Loads an environment file. Can be called only once per process. */
 	load: 'environment/load',
-	/** Starts an episode in an instance, which is created on first use and reused afterwards. */
+	/** Starts an episode in an instance, which is created on first use and then reused. */
 	reset: 'environment/reset',
-	/** Calls the tools of one turn. */
+	/** Makes one turn's tool calls. */
 	call: 'environment/call',
 	reward: 'environment/reward',
 	/** Plays a whole episode whose calls are known in advance: reset, turns and reward in one request. */
@@ -109,7 +109,7 @@ const instanceRequest = {
 	state: v.optional(v.boolean()),
 };
 const toolCalls = v.array(v.object({ name: v.string(), arguments: v.unknown() }));
-/** Dataset columns. Unlike `v.record`, this accepts every name. */
+/** Dataset columns. Unlike `v.record`, this accepts any name. */
 const row = v.custom<Readonly<Record<string, unknown>>>((value) => {
 	return typeof value === 'object' && value !== null && !Array.isArray(value);
 }, 'not an object');

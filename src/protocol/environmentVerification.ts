@@ -12,7 +12,7 @@ export const policyStatisticsSchema = v.object({
 	mean: v.nullable(v.number()),
 	min: v.nullable(v.number()),
 	max: v.nullable(v.number()),
-	/** Number of episodes with known success, and how many of them succeeded. */
+	/** Number of episodes whose outcome is known, and how many of them succeeded. */
 	judged: v.number(),
 	successes: v.number(),
 	maxTurns: v.number(),
@@ -49,7 +49,7 @@ export const environmentFindingSchema = v.object({
 	action: v.optional(v.string()),
 	/** 1-based line in the environment file, or in `file`. */
 	line: v.number(),
-	/** Absolute path of the file that the line is in, if it is not the environment file. */
+	/** Absolute path of the file that contains the line, if it is not the environment file. */
 	file: v.optional(v.string()),
 	/** Zero-based index of the row where it first occurred. */
 	row: v.optional(v.number()),
@@ -90,7 +90,7 @@ export const environmentVerificationSchema = v.object({
 	/** Mean and 95th percentile of the time per turn, in milliseconds; null if there were no turns. */
 	turnMs: v.nullable(v.object({ mean: v.number(), p95: v.number() })),
 	durationMs: v.number(),
-	/** Files whose changes make the result outdated. */
+	/** Files that make the result outdated if they change. */
 	files: v.array(v.string()),
 	remarks: v.array(v.string()),
 	episodes: v.array(episodeSchema),

@@ -36,11 +36,11 @@ export const evaluationSpecSchema = v.object({
 	judge: v.optional(scorerSpecSchema),
 	/** Plays an episode in this environment for each sample. A sample is correct if it gets the maximum reward. */
 	environment: v.optional(searchEnvironmentSchema),
-	/** Perturbs the thinking of every completion, after which the policy answers again. */
+	/** Perturbs the thinking of every completion, then has the policy answer again. */
 	perturb: v.optional(v.picklist(answeredPerturbations)),
 	/** Tags around thinking and answer. Default: the policy's own tags. */
 	tags: searchSpecSchema.entries.tags,
-	/** Maximum number of concurrent questions. */
+	/** Maximum number of questions evaluated concurrently. */
 	concurrency: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1024)), 16),
 	seed: v.optional(whole, 0),
 });

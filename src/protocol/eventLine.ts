@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 
 /**
- * A line in events.jsonl. `type` is open, and readers keep unknown types. Known types:
+ * A line in events.jsonl. The set of types is open; readers keep unknown ones. Known types:
  * - `started`, `resumed {attempt, fromStep}`, `paused`, `continued`, `stopped`, `finished`, `crashed {reason,
  *   message}`
  * - `stage {name, index}`: a stage began at this step; `stage-ended {name, because}`

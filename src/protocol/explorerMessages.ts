@@ -15,8 +15,8 @@ import { rolloutTimelineSchema } from './rolloutTimeline.ts';
 import { stepRatings } from './stepLabel.ts';
 
 /*
- * Messages between the rollouts panel and its webview that do not concern steps and groups: completion messages,
- * scans of the whole run, labels, exports and continuations. A scan reports its results as events that carry the scan's
+ * Messages between the rollouts panel and its webview that are not about steps and groups: completion messages, scans
+ * of the whole run, labels, exports and continuations. A scan reports its results as events that carry the scan's
  * number.
  */
 
@@ -149,18 +149,18 @@ export const explorerRequests = {
 			made: v.optional(v.array(madeTurnSchema)),
 		}),
 	},
-	/** Loads the timeline of a rollout. */
+	/** Loads a rollout's timeline. */
 	loadTimeline: {
 		params: v.object({ split, ...inRollout }),
 		result: v.object({ activities: rolloutTimelineSchema }),
 	},
 	/** Opens two completions in the editor's diff view. */
 	openDiff: { params: v.object({ left: placeSchema, right: placeSchema }), result: done },
-	/** Loads the thinking steps of a completion as UTF-16 offsets in the completion, along with the user's ratings. */
+	/** Loads the thinking steps of a completion as UTF-16 offsets into it, along with the user's ratings. */
 	loadLabels: {
 		/**
-		 * `rule`: how to split the thinking section; null to use the rule with which the completion was labeled, or one
-		 * inferred from the text.
+		 * `rule`: how to split the thinking section; null to use the rule from the completion's labels, or one inferred from
+		 * the text.
 		 */
 		params: v.object({ split, ...inRollout, rule: v.optional(v.nullable(v.string()), null) }),
 		result: v.object({

@@ -8,7 +8,7 @@ export const gpuRuntimeSchema = v.looseObject({
 	format: v.literal(1),
 	/** Version of both onnxruntime-node and the provider. */
 	onnxruntime: v.string(),
-	/** File names in `lib`, in the order in which they must be loaded. */
+	/** File names in `lib`, in the order they must be loaded. */
 	libraries: v.array(v.pipe(v.string(), v.regex(/^[\w.+-]+$/))),
 	wheels: v.array(v.object({ name: v.string(), version: v.string(), sha256: v.string(), bytes: v.number() })),
 	/** Creation time of the folder, in milliseconds. */

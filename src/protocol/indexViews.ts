@@ -144,7 +144,7 @@ export const indexViews: readonly IndexView[] = [
 			c(
 				'state',
 				'VARCHAR',
-				"the environment's state after the turn, as JSON in its short form: `try_cast(state as json) ->> '$.tries'`; null if not recorded",
+				"short form of the environment's state after the turn, as JSON: `try_cast(state as json) ->> '$.tries'`; null if not recorded",
 			),
 		],
 	},
@@ -164,7 +164,7 @@ export const indexViews: readonly IndexView[] = [
 			c(
 				'failed',
 				'BOOLEAN',
-				'whether the call failed: as recorded or, if that is not recorded, whether the result starts like an error; null if there is no result',
+				'whether the call failed, as recorded or, if not recorded, judging by whether the result starts like an error; null if there is no result',
 			),
 			c('characters', 'INTEGER', 'length of the result; null if there is none'),
 		],

@@ -7,7 +7,7 @@ export type IsolationArea = (typeof isolationAreas)[number];
 /**
  * - `held`: the attempt failed, as it should; `escaped`: it succeeded
  * - `skipped`: there was nothing to attempt on this system
- * - `untried`: the attempt itself failed, so the outcome is unknown; the evidence says why
+ * - `untried`: the attempt could not be completed, so the outcome is unknown; the evidence says why
  */
 export const isolationOutcomes = ['held', 'escaped', 'skipped', 'untried'] as const;
 export type IsolationOutcome = (typeof isolationOutcomes)[number];

@@ -37,7 +37,7 @@ export const searchDraftSchema = v.object({
 	concurrency: v.optional(v.number()),
 	seed: v.optional(v.number()),
 	tags: v.optional(v.unknown()),
-	/** Environment in which episodes are played; null for none. If omitted, the one in which the policy was trained. */
+	/** Environment for episodes; null for none. If omitted, the one that the policy was trained in. */
 	environment: v.optional(v.nullable(searchEnvironmentSchema)),
 	tools: v.optional(v.array(v.unknown())),
 });
@@ -55,7 +55,7 @@ const offeredScorerSchema = v.object({
 	label: line,
 	detail: line,
 	spec: scorerSpecSchema,
-	/** Whether it scores prefixes too. */
+	/** Whether it also scores prefixes. */
 	steps: v.boolean(),
 	/** Whether it can see the gold answer. */
 	oracle: v.boolean(),
@@ -69,7 +69,7 @@ export const offeredEnvironmentSchema = v.object({
 });
 export type OfferedEnvironment = v.InferOutput<typeof offeredEnvironmentSchema>;
 
-/** Rows on which episodes can be played. */
+/** Rows available for episodes. */
 export const offeredRowsSchema = v.object({
 	/** Where they come from, or why there are none. */
 	source: line,
@@ -79,7 +79,7 @@ export type OfferedRows = v.InferOutput<typeof offeredRowsSchema>;
 
 /** Facts about a policy that are known without opening it. */
 export const policyFactsSchema = v.object({
-	/** The environment in which it was trained; null if there is none. */
+	/** The environment that it was trained in; null if there is none. */
 	environment: v.nullable(offeredEnvironmentSchema),
 	/** Suggested problems: held-out problems of its run, or problems that it was trained on. */
 	problems: v.array(formProblemSchema),
@@ -121,13 +121,13 @@ export const newSearchCommandSchema = v.variant('type', [
 export type NewSearchCommand = v.InferOutput<typeof newSearchCommandSchema>;
 
 export const newSearchRequests = {
-	/** Reads the known facts about a policy. */
+	/** Reads what is known about a policy. */
 	facts: { params: v.object({ policy: policySpecSchema }), result: policyFactsSchema },
 	/** Lets the user choose another policy, such as a new server; null if canceled. */
 	choosePolicy: { params: v.object({}), result: v.nullable(offeredPolicySchema) },
 	/** Lets the user enter the address of an environment server; null if canceled. */
 	chooseServer: { params: v.object({}), result: v.nullable(searchEnvironmentSchema) },
-	/** Reads rows of an environment. */
+	/** Reads an environment's rows. */
 	rows: {
 		params: v.object({ environment: searchEnvironmentSchema, policy: v.optional(policySpecSchema) }),
 		result: offeredRowsSchema,

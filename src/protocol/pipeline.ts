@@ -18,7 +18,7 @@ export const pipelineStatuses = ['starting', 'running', 'finished', 'stopped', '
  */
 export type PipelineStatus = (typeof pipelineStatuses)[number];
 
-/** Number of stages running at the same time. */
+/** Number of concurrent stages. */
 export const parallelSchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(16));
 
 export const stageStatuses = ['waiting', 'running', 'finished', 'skipped', 'failed', 'stopped'] as const;
@@ -27,7 +27,7 @@ export const outputKinds = ['last-checkpoint', 'best-checkpoint', ...dataKinds, 
 export type OutputKind = (typeof outputKinds)[number];
 
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
-/** Path inside the stage's folder. Its components cannot lead outside the folder. */
+/** Path inside the stage's folder. No component can lead outside it. */
 const inside = v.pipe(v.string(), v.regex(/^(?:(?!\.{1,2}(?:\/|$))[\w.][\w.-]*(?:\/(?!$)|$))+$/));
 const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 
@@ -44,7 +44,7 @@ export type StageOutput = v.InferOutput<typeof stageOutputSchema>;
 
 const amount = v.pipe(v.number(), v.finite(), v.minValue(0));
 
-/** What the policies and judges of a search or an evaluation have used, across all attempts of the stage. */
+/** Usage by the policies and judges of a search or an evaluation, across all attempts of the stage. */
 export const stageUsageSchema = v.object({
 	requests: amount,
 	/** Generated tokens, without prompts. */
@@ -81,10 +81,7 @@ export const stageStateSchema = v.looseObject({
 	spent: v.optional(v.number()),
 	/** For a stage that the runner executes itself. Earlier versions did not record it. */
 	usage: v.optional(stageUsageSchema),
-	/**
-	 * What a stage with ready inputs is waiting for: memory or, if its memory use is unknown, for all other stages to
-	 * end.
-	 */
+	/** What a stage whose inputs are ready is waiting for: memory or, if its memory use is unknown, all other stages. */
 	wait: v.optional(v.picklist(['memory', 'alone'])),
 	/** Why the stage was ended early. */
 	cut: v.optional(v.string()),
@@ -96,7 +93,7 @@ export const stageStateSchema = v.looseObject({
 });
 export type StageState = v.InferOutput<typeof stageStateSchema>;
 
-/** Schema of pipeline.json. Unknown fields are preserved. Times are seconds since the epoch. */
+/** Schema of pipeline.json. Unknown fields are preserved. Times are in seconds since the epoch. */
 export const pipelineRecordSchema = v.looseObject({
 	format: v.number(),
 	id: v.string(),
@@ -111,9 +108,9 @@ export const pipelineRecordSchema = v.looseObject({
 	boot: v.string(),
 	pid: v.number(),
 	processStart: v.string(),
-	/** Maximum number of stages that run at the same time; default: 1. */
+	/** Maximum number of concurrent stages; default: 1. */
 	parallel: v.optional(parallelSchema),
-	/** Folder from which relative paths in the recipe are resolved. */
+	/** Base folder for relative paths in the recipe. */
 	recipeFolder: v.string(),
 	hashes: v.object({ recipe: sha256 }),
 	/** Stages in execution order. */

@@ -33,7 +33,7 @@ export const graphStageSchema = v.object({
 	costs: v.pipe(v.array(v.object({ amount: v.number(), currency: text })), v.maxLength(20)),
 	/** Why the stage is waiting, was skipped, ended early, or failed. */
 	why: v.nullable(text),
-	/** Whether there is something to open. */
+	/** Whether there is anything to open. */
 	opens: v.boolean(),
 });
 export type GraphStage = v.InferOutput<typeof graphStageSchema>;

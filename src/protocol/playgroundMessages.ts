@@ -38,7 +38,7 @@ export const samplingSchema = v.object({
 export type PlaygroundSampling = v.InferOutput<typeof samplingSchema>;
 
 /**
- * How to format the question: with the policy's own template, unchanged, or with a custom template in which the
+ * How to format the question: with the policy's own template, with none, or with a custom template in which the
  * question replaces `{prompt}`.
  */
 export const templateChoiceSchema = v.variant('mode', [
@@ -54,7 +54,7 @@ export const templateChoiceSchema = v.variant('mode', [
 ]);
 export type TemplateChoice = v.InferOutput<typeof templateChoiceSchema>;
 
-/** The policy selected for one side, with the information that is available without querying it. */
+/** The policy selected for one side, with the information available without querying it. */
 export const chosenPolicySchema = v.object({
 	spec: policySpecSchema,
 	name,
@@ -64,7 +64,7 @@ export const chosenPolicySchema = v.object({
 	template: v.nullable(typed),
 	/** The policy's system message; null if it does not support one. */
 	system: v.nullable(typed),
-	/** Name of the environment in which it was trained; null if there is none. */
+	/** Name of the environment that it was trained in; null if there is none. */
 	environment: v.optional(v.nullable(name), null),
 	/** Temperature used in training; null if unknown. */
 	temperature: v.nullable(v.number()),
@@ -110,7 +110,7 @@ export type PlaygroundSample = v.InferOutput<typeof sampleSchema>;
 export const sideSchema = v.object({
 	policy: policySpecSchema,
 	name,
-	/** Model name as the policy reports it; null until the policy is opened. */
+	/** Model name as reported by the policy; null until the policy is opened. */
 	model: v.nullable(name),
 	tags,
 	/** Prompt as sent to the policy. */

@@ -17,7 +17,7 @@ export const serverAbilitiesSchema = v.strictObject({
 	/** Whether one request can return several choices. */
 	many: v.optional(v.boolean()),
 	seed: v.optional(v.boolean()),
-	/** Whether the server makes output conform to a JSON Schema. */
+	/** Whether the server can constrain output to a JSON Schema. */
 	schema: v.optional(v.boolean()),
 	stops: v.optional(v.picklist(['told', 'kept', 'untold', 'refused'])),
 	/** Whether the server reports log-probabilities for existing text (completions with `echo`). */
@@ -29,7 +29,7 @@ export type ServerAbilities = v.InferOutput<typeof serverAbilitiesSchema>;
 export const policySpecSchema = v.variant('kind', [
 	/** An embedded-engine checkpoint: folder `checkpoints/<step>` in a run. Served on demand. */
 	v.object({ kind: v.literal('checkpoint'), folder: text }),
-	/** The engine of a run in training, with its current weights. */
+	/** The engine of a run that is training, with its current weights. */
 	v.object({ kind: v.literal('engine'), run: text }),
 	/** Any server with an OpenAI-compatible completions or chat API. */
 	v.object({

@@ -31,7 +31,7 @@ export const queryRunSchema = v.object({
 	folder: path,
 	/** Display name. */
 	name: v.string(),
-	/** `reasoning-lab`, or the format of a different trainer. */
+	/** `reasoning-lab`, or another trainer's format. */
 	format: v.string(),
 	/** null until the index reports progress. */
 	progress: v.nullable(indexProgressSchema),
@@ -45,7 +45,7 @@ export type Sort = v.InferOutput<typeof sortSchema>;
 export const questionSchema = v.variant('kind', [
 	v.object({
 		kind: v.literal('sql'),
-		/** Does not include the sort order that clicking a column adds. */
+		/** Does not include the sort order added by clicking a column. */
 		sql: statement,
 		sort: v.nullable(sortSchema),
 	}),
@@ -82,7 +82,7 @@ const overview = {
 	runs: v.array(queryRunSchema),
 	/** Names of the reward components in the index. */
 	components: v.array(v.string()),
-	/** Why no query can run at the moment. */
+	/** Why queries cannot run at the moment. */
 	fault: v.nullable(failureDataSchema),
 	/** Message for the user about the index. */
 	remark: v.nullable(v.string()),

@@ -5,7 +5,7 @@ import * as v from 'valibot';
  * file whose citations (`rl://`) are checked by the MCP server's `check_citations`.
  */
 
-/** Maximum length of a report, in UTF-16 code units: the same limit as in the tool `write_report`. */
+/** Maximum length of a report, in UTF-16 code units: the same limit as in the `write_report` tool. */
 export const longestReport = 500_000;
 
 const path = v.pipe(v.string(), v.minLength(1), v.maxLength(4096));
@@ -47,7 +47,7 @@ export const reportCommandSchema = v.variant('type', [
 export type ReportCommand = v.InferOutput<typeof reportCommandSchema>;
 
 export const reportRequests = {
-	/** Reads the curve of a metric: steps and values, at most a few hundred. */
+	/** Reads a metric's curve: steps and values, at most a few hundred. */
 	curve: {
 		params: v.object({ address }),
 		result: v.object({ points: v.array(v.tuple([v.number(), v.nullable(v.number())])) }),

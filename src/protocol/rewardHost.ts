@@ -9,7 +9,7 @@ export const rewardHostMethods = {
 	/** Loads the rewards. Can be called only once per process. */
 	load: 'load',
 	score: 'score',
-	/** Reports what user code is currently executing; also answered while that code runs, if the host supports it. */
+	/** Reports which user code is currently running; answered even while it runs, if the host supports it. */
 	where: 'where',
 } as const;
 
@@ -18,16 +18,13 @@ const tagPair = v.nullable(v.tuple([v.string(), v.string()]));
 /** Information that a host needs for scoring in addition to the rows: the template tags and the answer comparison. */
 export const rewardContextSchema = v.object({
 	tags: v.object({ think: tagPair, answer: tagPair }),
-	/**
-	 * The recipe's task, which determines correctness by its own rule, or null to compare answers by mathematical
-	 * equivalence.
-	 */
+	/** The recipe's task, whose own rule determines correctness; null to compare answers by mathematical equivalence. */
 	task: v.nullable(v.record(v.string(), v.unknown())),
 	/** Base folder for relative paths in built-in rewards, such as a model path. */
 	folder: v.string(),
 	/**
-	 * Prompt as the policy sees it, with {prompt} as the placeholder for the problem. Absent if the prompt is the problem
-	 * alone.
+	 * Prompt as the policy sees it, with {prompt} as the placeholder for the problem. Absent if the prompt is just the
+	 * problem.
 	 */
 	prompt: v.optional(v.string()),
 });
@@ -95,7 +92,7 @@ export const scoreRequestSchema = v.object({
 	rows: v.nullable(v.array(v.looseObject({}))),
 	/** Timeout for the whole batch. */
 	timeoutMs: v.number(),
-	/** Whether to report which lines of the reward file are executed for the rows. */
+	/** Whether to report which lines of the reward file run for these rows. */
 	coverage: v.boolean(),
 	/** Optimizer step that the batch belongs to; Python rewards see it as `trainer_state.global_step`. */
 	step: v.exactOptional(v.number()),

@@ -27,7 +27,7 @@ export const rolloutEpisodeSchema = v.looseObject({
 		v.array(
 			v.looseObject({
 				calls: v.array(toolCallSchema),
-				/** Results in the order in which the model sees them. */
+				/** Results, in the order the model sees them. */
 				results: v.array(v.looseObject({ name: v.string(), content: v.string(), failed: v.boolean() })),
 				/** Reward of the turn, if the environment gives one. */
 				reward: v.optional(v.nullable(v.number())),
@@ -40,7 +40,7 @@ export const rolloutEpisodeSchema = v.looseObject({
 });
 export type RolloutEpisode = v.InferOutput<typeof rolloutEpisodeSchema>;
 
-/** Returns the episode of a rollout line, or null if there is none or it cannot be decoded. */
+/** Returns a rollout line's episode, or null if there is none or it cannot be decoded. */
 export function rolloutEpisode(extra: Readonly<Record<string, unknown>> | undefined): RolloutEpisode | null {
 	const decoded = decode(rolloutEpisodeSchema, extra?.episode);
 	return decoded.ok ? decoded.value : null;

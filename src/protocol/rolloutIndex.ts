@@ -63,7 +63,7 @@ export const rolloutPlaceSchema = v.object({
 	index: v.number(),
 });
 
-/** A result value; numbers too large for a double and other types are strings. */
+/** A result value; numbers too large for a double and values of other types are strings. */
 export const cellSchema = v.union([v.null(), v.boolean(), v.number(), v.string()]);
 export type Cell = v.InferOutput<typeof cellSchema>;
 
@@ -90,7 +90,7 @@ export const rolloutFilterSchema = v.object({
 	/** Selects the same prompt throughout training. */
 	promptHash: v.optional(v.string()),
 	/**
-	 * Ranges of numeric columns of the view `rollouts` (src/protocol/indexViews.ts) or `rewards.<name>`. Both bounds are
+	 * Ranges of numeric columns of the `rollouts` view (src/protocol/indexViews.ts) or `rewards.<name>`. Both bounds are
 	 * inclusive.
 	 */
 	ranges: v.optional(
@@ -153,8 +153,8 @@ export const indexRequests = {
 		result: resultTableSchema,
 	},
 	/**
-	 * Returns the rollouts that match a filter, sorted by a column (as in `ranges`), with all columns of the view
-	 * `rollouts` and `refs`.
+	 * Returns the rollouts that match a filter, sorted by a column (as in `ranges`), with all columns of the `rollouts`
+	 * view and `refs`.
 	 */
 	rollouts: {
 		params: v.object({

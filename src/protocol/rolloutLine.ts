@@ -57,7 +57,7 @@ export const rolloutLineSchema = v.looseObject({
 });
 export type RolloutLine = v.InferOutput<typeof rolloutLineSchema>;
 
-/** `extra.text` of a rollout without recorded prompt and completion; both are then empty. */
+/** `extra.text` of a rollout whose prompt and completion were not recorded; both are then empty. */
 export const textNotRecorded = 'not recorded';
 
 /** Returns whether the completion text is known. If the trainer did not record it, nothing in it can be counted. */
@@ -65,10 +65,10 @@ export function hasText({ completion, extra }: RolloutLine): boolean {
 	return completion.length > 0 || extra?.text !== textNotRecorded;
 }
 
-/** Step number used to refer to rollouts without a step. */
+/** Placeholder step number for rollouts without a step. */
 export const noStep = 0;
 
-/** Returns the step of a rollout as text to prepend to its group ("step 3, "), or '' if the step is unknown. */
+/** Returns a rollout's step as text to prepend to its group ("step 3, "), or '' if the step is unknown. */
 export function stepText({ step }: Pick<RolloutLine, 'step'>): string {
 	return step === null ? '' : `step ${step}, `;
 }

@@ -18,7 +18,7 @@ export const rolloutPictureSchema = v.object({
 });
 export type RolloutPicture = v.InferOutput<typeof rolloutPictureSchema>;
 
-/** Returns the picture of a rollout; null if there is none, or if it is not recorded as expected. */
+/** Returns a rollout's picture, or null if there is none or it is not recorded as expected. */
 export function rolloutPicture(extra: Readonly<Record<string, unknown>> | undefined): RolloutPicture | null {
 	const read = v.safeParse(rolloutPictureSchema, extra?.picture);
 	return read.success ? read.output : null;

@@ -15,7 +15,7 @@ export type TimelineKind = (typeof timelineKinds)[number];
 export const rolloutTimelineSchema = v.array(
 	v.looseObject({
 		kind: v.picklist(timelineKinds),
-		/** Name recorded by the trainer, such as that of a model, tool or scorer. */
+		/** Name recorded by the trainer, such as a model, tool or scorer name. */
 		name: v.string(),
 		/** Seconds since the start of the rollout. */
 		start: v.number(),
@@ -32,7 +32,7 @@ export const rolloutTimelineSchema = v.array(
 export type RolloutTimeline = v.InferOutput<typeof rolloutTimelineSchema>;
 export type TimelineActivity = RolloutTimeline[number];
 
-/** Returns the timeline of a rollout line, or null if there is none or it cannot be decoded. */
+/** Returns a rollout line's timeline, or null if there is none or it cannot be decoded. */
 export function rolloutTimeline(extra: Readonly<Record<string, unknown>> | undefined): RolloutTimeline | null {
 	const decoded = decode(rolloutTimelineSchema, extra?.timeline);
 	return decoded.ok && decoded.value.length > 0 ? decoded.value : null;

@@ -79,10 +79,7 @@ export const groupSummarySchema = v.object({
 	length: v.array(v.number()),
 	/** Whether the accuracy reward considers the rollout correct; null if no reward checks correctness. */
 	correct: v.array(v.nullable(v.boolean())),
-	/**
-	 * Computed over the rewards that are not null; `std` is the sample standard deviation (n - 1), null for fewer than
-	 * two.
-	 */
+	/** Computed over the non-null rewards; `std` is the sample standard deviation (n - 1), null for fewer than two. */
 	mean: nullableNumber,
 	std: nullableNumber,
 	/**
@@ -100,7 +97,7 @@ export const stepFaultsSchema = v.object({
 	examples: v.array(v.string()),
 });
 
-/** Values by which tokens can be colored. */
+/** Values that tokens can be colored by. */
 export const tokenValues = ['logprob', 'entropy', 'ratio', 'kl', 'advantage', 'weights'] as const;
 export type TokenValue = (typeof tokenValues)[number];
 
@@ -299,7 +296,7 @@ export const rolloutsRequests = {
 	copy: { params: v.object({ split, ...rollout, part: v.picklist(copyParts) }), result: done },
 	/** Opens an untitled document beside the panel. */
 	openText: { params: v.object({ split, ...rollout }), result: done },
-	/** Opens a search for the rollout's problem, preconfigured with the run's information about it. */
+	/** Opens a search for the rollout's problem, prefilled with what the run records about it. */
 	searchProblem: { params: v.object({ split, ...rollout }), result: done },
 	/** Opens the rollout's messages in the transcript inspector. */
 	openTranscript: { params: v.object({ split, ...rollout }), result: done },

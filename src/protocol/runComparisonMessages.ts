@@ -133,7 +133,7 @@ export const promptSideSchema = v.object({
 			split: v.picklist(rolloutSplits),
 			group: v.number(),
 			completions: v.array(promptCompletionSchema),
-			/** Number of further completions in the group. */
+			/** Number of additional completions in the group. */
 			more: count,
 		}),
 	),

@@ -45,7 +45,7 @@ export const scorerSpecSchema = v.variant('use', [
 ]);
 export type ScorerSpec = v.InferOutput<typeof scorerSpecSchema>;
 
-/** Scorers that are fully specified by their name. */
+/** Scorers fully specified by their names. */
 export const plainScorers: readonly string[] = [
 	'self-evaluation',
 	'mean-logprob',
@@ -58,7 +58,7 @@ export const plainScorers: readonly string[] = [
 ];
 
 /**
- * A tool for an agent (the strategy `reflexion`).
+ * A tool for an agent (the `reflexion` strategy).
  * - `workspace`: searches the text in a folder; `dataset`: searches the rows of a JSONL file
  * - `calculator`: exact arithmetic; `code`: runs a program in the sandbox that the user selected, never without one
  * - `web`: queries a search server (docs/reflexion.md); contains no API keys
@@ -89,7 +89,7 @@ export const searchEnvironmentSchema = v.object({
 	server: v.optional(text),
 	/** Arguments for a package or server. */
 	arguments: v.optional(v.record(v.string(), v.unknown())),
-	/** Maximum number of turns with calls, after which an episode ends. */
+	/** Maximum number of turns with calls per episode. */
 	maxTurns: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(10_000)), 20),
 	/** Time limit for each reset, turn and reward. */
 	turnSeconds: v.optional(v.pipe(v.number(), v.minValue(0.001), v.maxValue(86_400)), 10),

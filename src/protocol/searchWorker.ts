@@ -20,7 +20,7 @@ const empty = v.object({});
 const keys = v.optional(v.record(v.string(), v.string()), {});
 /** Environment for scorer processes: Python, sandbox, API keys for judges. */
 const environment = v.optional(v.record(v.string(), v.string()), {});
-/** Memory limit, in MB, for the process of an environment in which episodes are played. */
+/** Memory limit, in MB, for the process that runs an episode's environment. */
 const memoryMb = v.exactOptional(v.pipe(v.number(), v.minValue(1)));
 const problem = v.object({
 	prompt: v.string(),

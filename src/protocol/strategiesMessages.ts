@@ -61,7 +61,7 @@ export const strategiesRequests = {
 	searches: {
 		params: v.object({
 			point: v.string(),
-			/** Which searches: all, the correct ones, or the incorrect ones. */
+			/** Which searches to return: all, correct or incorrect. */
 			which: v.picklist(['all', 'right', 'wrong']),
 			from: whole,
 		}),

@@ -21,7 +21,7 @@ const record = v.record(v.string(), v.unknown());
 
 const parts = v.picklist(datasetParts);
 
-/** Source of the problems. `limit`: use only this many from the start; default: all of them, or 500 for a generator. */
+/** Source of the problems. `limit`: use only this many, from the start; default: all, or 500 for a generator. */
 export const problemsSpecSchema = v.variant('from', [
 	/** Rows of a file: JSONL, JSON, CSV, TSV, Parquet or Arrow. Columns that are not specified are guessed. */
 	v.object({
@@ -33,7 +33,7 @@ export const problemsSpecSchema = v.variant('from', [
 		benchmark: v.optional(v.picklist(benchmarkNames)),
 		limit: v.optional(count(1e9)),
 	}),
-	/** Problems from a task generator: those that every run on the task holds out, or others. */
+	/** Problems from a task generator: either the ones that every run on the task holds out, or others. */
 	v.object({
 		from: v.literal('task'),
 		task: taskDatasetSchema,
@@ -191,9 +191,9 @@ export const pointSummarySchema = v.object({
 	/** Display name of the strategy, and a label that distinguishes its points. */
 	name: v.string(),
 	label: v.string(),
-	/** Whether one of its scorers sees the gold answer, which makes this an upper bound instead of a result. */
+	/** Whether one of its scorers sees the gold answer, which makes this an upper bound rather than a result. */
 	oracle: v.boolean(),
-	/** Whether the point is computed from the independent samples instead of from separate searches. */
+	/** Whether the point is computed from the independent samples rather than from separate searches. */
 	shared: v.boolean(),
 	/** Numbers of problems that count, that failed, and that have no gold answer. */
 	problems: whole,
@@ -255,10 +255,7 @@ export const comparisonSummarySchema = v.object({
 	bands: v.array(
 		v.object({
 			problems: whole,
-			/**
-			 * Range of the policy's success rate on the band's problems, estimated from samples that serve no other
-			 * purpose.
-			 */
+			/** Range of the policy's success rate on the band's problems, estimated from samples used only for this. */
 			low: v.number(),
 			high: v.number(),
 			mean: v.number(),

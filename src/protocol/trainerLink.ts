@@ -246,8 +246,7 @@ export const trainerLinkMethods = {
 	},
 	/**
 	 * Returns problems `from` up to `from + count` from a split. `training` problems are unlimited if a task generates
-	 * them. Large problems can make the response shorter than requested; the trainer then requests the rest when it needs
-	 * them.
+	 * them. Large problems can make the response shorter than requested; the trainer then requests the rest as needed.
 	 */
 	'data/problems': {
 		params: v.object({ split: v.picklist(['training', 'heldout']), from: whole, count: whole }),
@@ -340,7 +339,7 @@ export const trainerLinkMethods = {
 			error: v.optional(episodeErrorSchema),
 		}),
 	},
-	/** Returns the reward of an episode; null if it does not apply. */
+	/** Returns an episode's reward; null if it does not apply. */
 	'environment/reward': {
 		params: v.object({
 			...instance,
@@ -350,9 +349,9 @@ export const trainerLinkMethods = {
 		result: v.object({ value: v.optional(v.nullable(v.number())), error: v.optional(episodeErrorSchema) }),
 	},
 	/**
-	 * Reports that more episodes in a batch failed than the recipe tolerates. The driver pauses the run and answers
-	 * with orders, which the trainer follows as at a gate, with its state restored to before this batch. After
-	 * `continue`, it plays the same batch again.
+	 * Reports that more episodes in a batch failed than the recipe tolerates. The driver pauses the run and answers with
+	 * orders, which the trainer follows as at a gate, with its state as it was before this batch. After `continue`, it
+	 * plays the same batch again.
 	 */
 	'environment/failed': {
 		params: v.object({

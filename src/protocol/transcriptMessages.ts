@@ -172,7 +172,7 @@ export const transcriptRequests = {
 			lines: v.array(v.nullable(v.string())),
 			/** 1-based numbers of the lines in the file. */
 			numbers: v.array(count),
-			/** Whether the last line does not end with a newline. */
+			/** Whether the last line lacks a trailing newline. */
 			open: v.boolean(),
 		}),
 	},

@@ -26,7 +26,7 @@ function orElse(fields: Fields, name: string, value: unknown): void {
 	if (fields[name] === undefined) fields[name] = value;
 }
 
-/** Reads the most frequent types of events if they match the schema; returns null for events that need the schema. */
+/** Reads the most frequent event types if they match the schema; returns null for events that need the schema. */
 function readFrequent(event: Fields): TreeEvent | null {
 	if (!isNumber(event.at)) return null;
 	switch (event.t) {
@@ -87,8 +87,8 @@ const unreadable = (): TreeEvent => ({
 });
 
 /**
- * Encodes events for a view as JSON lines. As UTF-8 bytes, they are cheaper to send to another process than the same
- * number of objects.
+ * Encodes events for a view as JSON lines. Sending them to another process as UTF-8 bytes is cheaper than sending
+ * objects.
  */
 export function treeEventLines(events: readonly TreeEvent[]): string {
 	return events.map((event) => JSON.stringify(event)).join('\n');

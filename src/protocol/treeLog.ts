@@ -133,8 +133,8 @@ export const treeEventSchema = v.variant('t', [
 		/** Mean over the node's tokens, in nats. */
 		entropy: v.optional(v.nullable(v.number())),
 		/**
-		 * Whether the text is self-contained instead of continuing its first parent's text. Drafts, critiques, revisions,
-		 * aggregates and subproblems always are.
+		 * Whether the text is self-contained rather than a continuation of its first parent's text. Drafts, critiques,
+		 * revisions, aggregates and subproblems always are.
 		 */
 		fresh: v.optional(v.boolean()),
 		/** Who created the node: `person` if a user wrote or forced it. */
@@ -163,7 +163,7 @@ export const treeEventSchema = v.variant('t', [
 		variance: v.optional(numbers),
 		/** Most probable tokens at each position, with log-probabilities in nats. */
 		top: v.optional(v.array(v.array(v.tuple([text, v.number()])))),
-		/** Whether statistics cover only the top alternatives instead of the full distribution. */
+		/** Whether statistics cover only the top alternatives rather than the full distribution. */
 		partial: v.optional(v.boolean(), false),
 	}),
 	v.looseObject({ t: v.literal('score'), at, id, scorer: text, value: v.nullable(v.number()), note: v.optional(text) }),
@@ -246,7 +246,7 @@ export const treeEventSchema = v.variant('t', [
 	v.looseObject({
 		t: v.literal('end'),
 		at,
-		/** Path to the node that is the result of the search; null if there is none. */
+		/** Path to the search's result node; null if there is none. */
 		best: v.nullable(ids),
 		answer: v.nullable(text),
 		/** Value of the result, according to the strategy's own metric. */

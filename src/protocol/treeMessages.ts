@@ -41,8 +41,8 @@ export const treeViewEventSchema = v.variant('type', [
 		source: treeSourceSchema,
 	}),
 	/**
-	 * Events in order, starting with number `from`; a view that lacks earlier ones sends `ready`. Each message contains
-	 * at most a few megabytes, so that a large tree is drawn before it has fully arrived.
+	 * Events in order, starting with number `from`; a view that lacks earlier ones sends `ready`. Each message contains at
+	 * most a few megabytes, so that a large tree can be drawn before all of it has arrived.
 	 */
 	v.object({
 		type: v.literal('events'),

@@ -70,7 +70,7 @@ export const verificationStatisticsSchema = v.object({
 	max: value,
 	nulls: v.number(),
 	errors: v.number(),
-	/** Fractions of valued rows at the maximum and at the minimum; null if all values are equal. */
+	/** Of the rows with a value, the fractions at the maximum and at the minimum; null if all values are equal. */
 	ceiling: value,
 	floor: value,
 	/**
@@ -78,7 +78,7 @@ export const verificationStatisticsSchema = v.object({
 	 * the gold row scores strictly higher than every wrong row. null if there are no such problems.
 	 */
 	agreement: v.nullable(v.object({ problems: v.number(), agreed: v.number() })),
-	/** Number of groups with at least two valued rows, and the number of those with all-equal values. */
+	/** Number of groups in which at least two rows have a value, and the number of those with all-equal values. */
 	groups: v.number(),
 	deadGroups: v.number(),
 	/** Mean sample standard deviation within groups; null if there are no groups. */

@@ -11,8 +11,8 @@ export type ResultsView = (typeof resultsViews)[number];
 /*
  * Messages between a results panel and its webview, in the envelope of webviewMessages.ts. `ready` is always answered
  * with a complete `snapshot`. A `status` is complete too and names its result; a webview that shows a different result
- * sends `ready` again. Full text is sent only on request. Requests about a row name the result, because the same row in
- * the next result can be a different one.
+ * sends `ready` again. Full text is sent only on request. Requests about a row name the result, because the next result
+ * can have a different row at that index.
  */
 
 const value = v.nullable(v.number());
@@ -27,7 +27,7 @@ export type ResultPart = v.InferOutput<typeof resultPartSchema>;
 
 const reward = { file: path, reward: name };
 
-/** The settings of a comparison, for rerunning it. */
+/** Settings of a comparison, for rerunning it. */
 export const comparisonAnswersSchema = v.object({
 	run: v.optional(path),
 	with: v.optional(v.picklist(['HEAD', 'file', 'weights'])),
@@ -119,7 +119,7 @@ export const evidenceSchema = v.object({
 	size: count,
 	value: v.number(),
 	honest: v.number(),
-	/** Whether the row can become a labeled case because it includes everything that was scored. */
+	/** Whether the row can become a labeled case, that is, whether it includes everything that was scored. */
 	whole: v.boolean(),
 });
 

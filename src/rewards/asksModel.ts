@@ -3,7 +3,7 @@ import type { RewardRunner } from './rewardRunner.ts';
 
 const models: ReadonlySet<string> = new Set(['judge', 'process', 'reward-model']);
 
-/** Code patterns that indicate a model call: a model client, a connection, a subprocess, or a suggestive name. */
+/** Code patterns that indicate a model call: a model client, a connection, a subprocess, or a telltale name. */
 const asking =
 	/judge|grader|\bllms?\b|openai|anthropic|litellm|gemini|mistral|ollama|vllm|transformers|torch|onnx|langchain|\bfetch\b|requests|https?\b|httpx|aiohttp|urllib|socket|node:net|undici|axios|child_process|subprocess|os\.system|\bimport\(|importlib|__import__/i;
 
@@ -11,8 +11,8 @@ const largest = 4 << 20;
 
 /**
  * Returns whether a reward might call a model to compute its value. Returns false only if its code shows no sign of
- * that; code that is unreadable or unknown counts as possibly calling a model. Call this after the rewards are loaded,
- * because their files are not known earlier.
+ * that; for unreadable or unknown code, returns true. Call this after the rewards are loaded, because their files are
+ * not known until then.
  */
 export async function asksModel({ source, files }: Pick<RewardRunner, 'source' | 'files'>): Promise<boolean> {
 	if ('builtIns' in source) return source.builtIns.some(({ use }) => models.has(use));

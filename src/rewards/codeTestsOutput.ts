@@ -13,7 +13,7 @@ export function sameOutput(written: string, expected: string, tolerance: Toleran
 			.join('\n')
 			.trimEnd();
 	if (trimmed(written) === trimmed(expected)) return true;
-	// If a benchmark allows no tolerance, line breaks must match as well.
+	// If a benchmark allows no tolerance, line breaks must also match.
 	const parts = tolerance.relative === 0 ? /[^\S\n]+|(?=\n)|(?<=\n)/ : /\s+/;
 	const words = (text: string) =>
 		trimmed(text)
@@ -41,7 +41,7 @@ function sameWord(written: string, expected: string, { relative, zero }: Toleran
 }
 
 /**
- * Returns a canonical form of a decimal number: its digits without leading and trailing zeros, and the position of the
+ * Returns a canonical form of a decimal number: its digits without leading or trailing zeros, and the position of the
  * last digit.
  */
 function canonical(text: string): string {

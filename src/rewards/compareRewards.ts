@@ -85,7 +85,7 @@ async function scoreSide(
 	return { label: side.label, values, errors, remarks };
 }
 
-/** Returns the recipe's weights for the recorded columns, and the columns for which the recipe has no weight. */
+/** Returns the recipe's weights for the recorded columns, and the columns without a weight in the recipe. */
 function recipeWeights(columns: readonly string[], recipe: ResolvedRecipe | null) {
 	const weights = new Map<string, number>();
 	const unknown: string[] = [];

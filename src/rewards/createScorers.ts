@@ -50,7 +50,7 @@ export function contextOf(recipe: ScorerOptions['recipe'], folder: string): Rewa
 
 /**
  * Limits for the process that runs built-in rewards. Their programs, servers and comparisons have their own limits, so
- * these are long and only matter if the process hangs.
+ * these are generous and only matter if the process hangs.
  */
 const builtInLimits: Partial<RewardLimits> = { batchMs: 1_800_000, rowMs: 300_000 };
 

@@ -5,7 +5,7 @@ import * as v from 'valibot';
 import { readNamed } from '../files/safeFile.ts';
 import { decodeOrThrow, type Schema } from '../protocol/decode.ts';
 
-/** Output of a host program in debugger mode: its reply, or the reason why the user's file could not be loaded. */
+/** Output of a host program in debugger mode: its reply, or why the user's file could not be loaded. */
 export type DebugResult<T> = { readonly reply: T } | { readonly failure: { readonly message: string } };
 
 /** Files for one request to a host program in debugger mode: `PROGRAM MODE REQUEST REPLY`. */

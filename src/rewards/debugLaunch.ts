@@ -5,7 +5,7 @@ import { type LoadRequest, type RewardContext, type ScoreReply, scoreReplySchema
 import type { ScoreRow } from '../protocol/scorer.ts';
 import { DebugFiles, type DebugResult } from './debugFiles.ts';
 
-/** A row on which to debug a reward. */
+/** A row to debug a reward on. */
 export interface DebugRequest {
 	/** Absolute path to the reward file. */
 	readonly file: string;

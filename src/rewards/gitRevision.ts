@@ -11,7 +11,7 @@ export interface RevisionCopy {
 	readonly file: string;
 	/** Display name, such as "HEAD (580a94b)". */
 	readonly label: string;
-	/** Whether the text is the same as in the working copy. */
+	/** Whether the text matches the working copy. */
 	readonly unchanged: boolean;
 	dispose(): Promise<void>;
 }
@@ -97,7 +97,7 @@ async function repositoryOf(file: string, signal: AbortSignal | undefined): Prom
 		throw new Failure(
 			'denied',
 			`git does not trust the repository that contains ${file} because it is owned by a different user.`,
-			'Add the repository folder to safe.directory in your git settings.',
+			'Add the repository folder to safe.directory in your git config.',
 		);
 	}
 	throw new Failure('missing', `${file} is not in a git repository.`, 'Compare it with another file instead.');
@@ -116,7 +116,7 @@ function parseTree(output: Buffer): Blob[] {
 		const match = /^100(?:644|755) blob ([0-9a-f]{40,64}) +(\d+)\t(.+)$/s.exec(entry);
 		if (match === null) continue;
 		const path = match[3] as string;
-		// A manually created tree can contain arbitrary paths.
+		// A hand-crafted tree can contain arbitrary paths.
 		if (path.split('/').some((part) => part === '' || part === '.' || part === '..' || /[\\:]/.test(part))) continue;
 		blobs.push({ path, id: match[1] as string, size: Number(match[2]) });
 	}

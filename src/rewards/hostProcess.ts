@@ -293,7 +293,7 @@ export class HostProcess {
 			'exited',
 			signal === null
 				? `The ${this.subject} process exited with code ${code}`
-				: `The ${this.subject} process was killed by ${signal}${signal === 'SIGKILL' ? '; memory may have run out' : ''}`,
+				: `The ${this.subject} process was killed by ${signal}${signal === 'SIGKILL' ? '; the machine may have run out of memory' : ''}`,
 		);
 	}
 

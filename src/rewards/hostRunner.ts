@@ -127,7 +127,7 @@ export class HostRunner implements RewardRunner {
 		try {
 			const reply = await this.#ask(host, name, rows, timeoutMs, options);
 			const fault = reply.errors.find(({ index }) => index === -1);
-			// An invalid return value concerns the whole batch, but any other error can be caused by a single row.
+			// An invalid return value applies to the whole batch, but any other error can be caused by a single row.
 			const retry = fault !== undefined && fault.kind !== 'invalid' && !reward.batchOnly && rows.length > 1;
 			if (!retry) return { ...reply, logs: this.#logsOf(reply.logs), errors: ofSingleRow(reply.errors, rows.length) };
 			// Memory that a failed batch has allocated may never be released.

@@ -1,6 +1,6 @@
 import type { ScoreError } from '../protocol/scorer.ts';
 
-/** Number of rows that must crash the process, with no row succeeding, before the remaining rows are skipped. */
+/** Once this many rows have crashed the process and none has succeeded, the remaining rows are skipped. */
 const hopeless = 5;
 
 /** Reason for retrying a batch row by row. */
@@ -22,9 +22,9 @@ export interface IsolatedRows {
 }
 
 /**
- * Scores the rows of a failed batch one by one. The order is spread over the batch, so a few adjacent bad rows do not
- * make the reward look as if it never works. Ends early, with an error for each remaining row, if no row succeeds or
- * time runs out.
+ * Scores the rows of a failed batch one by one. Tries rows from all over the batch first, so a few adjacent bad rows do
+ * not make the reward look broken. Ends early, with an error for each remaining row, if no row succeeds or time runs
+ * out.
  *
  * @param deadline in milliseconds, as measured by `clock`
  */

@@ -64,7 +64,7 @@ export async function checkOnnxFile(path: string): Promise<void> {
 
 /**
  * Checks the model's functions. A function is inlined at every call, so a few functions that each call another one
- * twice expand to any number of nodes, and a recursive function never stops expanding.
+ * twice can expand to any number of nodes, and a recursive function never stops expanding.
  */
 function checkFunctions(path: string, functions: ReadonlyMap<string, Calls>, calls: Calls): void {
 	const sizes = new Map<string, number>();
@@ -107,8 +107,7 @@ async function checkExternal(path: string, external: readonly ExternalData[]): P
 }
 
 /**
- * Returns the size of an external data file. The file must be inside the model's folder, including after following
- * links.
+ * Returns the size of an external data file. The file must be inside the model's folder, even after following links.
  */
 async function sizeInside(path: string, folder: string, location: string): Promise<number> {
 	const outside = () => refused(path, `its external data ${shown(location)} is outside its folder`);

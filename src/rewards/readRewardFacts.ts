@@ -29,7 +29,7 @@ export async function readRewardFacts(
 			throw new Failure(
 				'unavailable',
 				`Cannot find Python "${python}".`,
-				'Set the path with --python or in the setting reasoningLab.rewards.python.',
+				'Set the path with --python or in the reasoningLab.rewards.python setting.',
 				{ cause: error },
 			);
 		}

@@ -33,7 +33,7 @@ export interface RescoredColumn {
 	readonly rows: number;
 	readonly equal: number;
 	readonly different: number;
-	/** Number of rows on which the reward failed in the run, and the number of rows on which it fails now. */
+	/** Number of rows on which the reward failed in the run, and number on which it fails now. */
 	readonly failedThen: number;
 	readonly failedNow: number;
 }

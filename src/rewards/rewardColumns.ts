@@ -25,7 +25,7 @@ function stem(file: string): string {
 /**
  * Returns the columns for a recipe's rewards, in order. A file entry without a name includes all rewards in the file.
  * If an earlier entry has taken a name, the column is called `<file>.<name>`, with a number appended if that is taken
- * too. The weight is the one in the entry if set, then the one suggested by the reward if any, and 1 otherwise.
+ * too. The weight is the entry's own if set, otherwise the one suggested by the reward if any, otherwise 1.
  *
  * @param described rewards in each file that the recipe uses
  * @throws `invalid` for a name that is not in its file, or for a reward listed in two entries

@@ -66,7 +66,7 @@ export async function readHead(file: string): Promise<string> {
 	}
 }
 
-/** Resolves a dataset named in a comment or by the user, which is always a file or a task. */
+/** Resolves a dataset named in a comment or by the user: always a file or a task. */
 function resolveNamed(dataset: TaskDataset | FileDataset, folder: string): ResolvedDataset {
 	const machine = { cores: 1, resolvePath: (path: string) => resolve(folder, path) };
 	return resolveDataset(dataset, keyContext(machine, true, null));

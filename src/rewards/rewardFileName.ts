@@ -1,5 +1,5 @@
-/** Ending of reward files. */
+/** Suffix of reward file names. */
 export const rewardFileEnding = /\.reward\.(ts|js|mjs|py)$/;
 
-/** Returns whether a path is that of a reward file. */
+/** Returns whether a path refers to a reward file. */
 export const isRewardFileName = (path: string): boolean => rewardFileEnding.test(path);

@@ -22,7 +22,7 @@ export interface RewardHostsOptions {
 	/** Default limits for every runner. */
 	readonly limits?: Partial<RewardLimits>;
 	/**
-	 * Whether to keep one started host ready per language in use, so a reload does not wait for a cold start. Used by
+	 * Whether to keep a running spare host for each language in use, so a reload does not wait for a cold start. Used by
 	 * editors.
 	 */
 	readonly spares?: boolean;
@@ -37,7 +37,7 @@ export interface RewardHostsOptions {
 /** Access to host processes for user code other than rewards. */
 export interface HostLease {
 	readonly language: HostLanguage;
-	/** Completes limits with the defaults. */
+	/** Fills in default limits. */
 	limits(limits: Partial<RewardLimits>): RewardLimits;
 	/** Returns an empty host. Fails with `missing` if the program does not exist. */
 	take(limits: RewardLimits): Promise<HostProcess>;
@@ -120,7 +120,7 @@ export class RewardHosts extends Disposable {
 		return lease;
 	}
 
-	/** Process ids of the running hosts, including spares. */
+	/** Process IDs of the running hosts, including spares. */
 	get processes(): number[] {
 		return [...this.#processes].flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
 	}

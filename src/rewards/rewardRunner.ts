@@ -29,7 +29,7 @@ export interface ScoreOptions {
 	readonly timeoutMs?: number;
 	readonly signal?: AbortSignal;
 	readonly coverage?: boolean;
-	/** Optimizer step to which the batch belongs. Default 0. */
+	/** Optimizer step that the batch belongs to. Default 0. */
 	readonly step?: number;
 }
 
@@ -56,7 +56,7 @@ export interface RewardRunner {
 	 * `unavailable` or `timeout`. An error in the file itself is a `LoadFailure` (loadFailure.ts) with file and line.
 	 */
 	describe(signal?: AbortSignal): Promise<readonly RewardDescription[]>;
-	/** Local files from which the rewards were loaded. Empty before the first load. */
+	/** Local files that the rewards were loaded from. Empty before the first load. */
 	readonly files: readonly string[];
 	/**
 	 * Scores rows as a single batch, in order. Errors in user code are part of the result. Rejects only with `cancelled`,

@@ -26,7 +26,7 @@ export interface VerifyPlanOptions {
 	readonly coverage?: boolean;
 	/** Timeout per batch. */
 	readonly timeoutMs?: number;
-	/** Maximum time to wait for the recipe's other rewards. Later results are available the next time. */
+	/** Maximum time to wait for the recipe's other rewards. Results that arrive later are used next time. */
 	readonly othersMs?: number;
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (done: number, total: number) => void;
@@ -46,7 +46,7 @@ const maxPlans = 64;
 interface KeptPlan {
 	readonly plan: VerificationPlan;
 	readonly stamps: string;
-	/** Comment from which the plan was created. The plan uses nothing else from the reward file. */
+	/** Comment that the plan was created from. Nothing else in the reward file affects the plan. */
 	readonly comment: string;
 }
 
@@ -70,8 +70,8 @@ async function stampsOf(files: readonly string[]): Promise<string> {
 }
 
 /**
- * Verifies reward files repeatedly. Reuses plans as long as their files have not changed, along with the values and
- * processes of the recipe's other rewards. Shared by the editor, the Test Explorer and the command line.
+ * Verifies reward files repeatedly. Reuses plans whose files have not changed, as well as the values and processes of
+ * the recipe's other rewards. Shared by the editor, the Test Explorer and the command line.
  */
 export class RewardVerifier {
 	readonly #open: OpenRunner;
@@ -160,12 +160,12 @@ export class RewardVerifier {
 		return { rewards, verifications: withSiblings(verifications, plan.rows.length) };
 	}
 
-	/** Returns the values of the recipe's rewards in other files that are available in time. Never rejects. */
+	/** Returns whichever values of the recipe's rewards in other files are available in time. Never rejects. */
 	#othersOf(plan: VerificationPlan, { signal, othersMs, timeoutMs }: VerifyPlanOptions): Promise<Others> {
 		let found = this.#others.get(plan);
 		if (found === undefined) {
 			found = this.#scoreOthers(plan, timeoutMs).catch((error: unknown) => {
-				// Report the problem once, and try again the next time.
+				// Report the problem once, and retry next time.
 				this.#others.delete(plan);
 				return nothing(`The recipe's other rewards could not be compared: ${Failure.from(error).message}`);
 			});
@@ -222,7 +222,7 @@ export class RewardVerifier {
 		return { values: scored.values, remarks: [...remarks, ...scored.remarks] };
 	}
 
-	/** Returns a runner that is kept for the next verification. The hosts decide whether it detects changed files. */
+	/** Returns a runner that is kept for the next verification. Whether it detects changed files is up to `OpenRunner`. */
 	#keptRunner(source: RewardSource): RewardRunner {
 		if (this.#disposed) throw new Failure('cancelled', 'Canceled.');
 		const key = JSON.stringify(source);
@@ -239,7 +239,7 @@ export class RewardVerifier {
 	}
 }
 
-/** Returns the name under which the plan's run recorded a reward from the file. */
+/** Returns the name that the plan's run uses for a reward from the file. */
 function recordedName({ data, rollouts }: VerificationPlan, reward: string): string {
 	const stem = basename(data.file).replace(/(?:\.reward)?\.[^.]+$/, '');
 	const builtIns = rollouts?.recipe?.rewards.filter((entry) => 'use' in entry).map(({ name }) => name) ?? [];
@@ -247,7 +247,7 @@ function recordedName({ data, rollouts }: VerificationPlan, reward: string): str
 	return builtIns.includes(reward) ? `${stem}.${reward}` : reward;
 }
 
-/** Adds the values of the file's other rewards on the rows that they all share: the first `shared` rows. */
+/** Adds the values of the file's other rewards to the first `shared` rows, which all rewards have in common. */
 function withSiblings(verifications: readonly Verification[], shared: number): Verification[] {
 	if (verifications.length < 2) return [...verifications];
 	return verifications.map((verification) => {

@@ -61,7 +61,8 @@ type FileData = Extract<ResolvedDataset, { path: string }>;
 const messages = v.pipe(v.array(messageSchema), v.minLength(1));
 
 /**
- * Returns a line whose prompt is a list of messages, along with the prompt as a single string, or null for other lines.
+ * Returns a row whose prompt is a list of messages, both as is and with the prompt as a single string. Returns null for
+ * other rows.
  */
 function conversational(text: string, column: string): { text: string; prompt: ChatMessage[]; row: object } | null {
 	let row: unknown;

@@ -4,7 +4,7 @@ import { Failure } from '../base/failure.ts';
 import { formatCounted } from '../base/format.ts';
 import { readNamed } from '../files/safeFile.ts';
 
-/** Tokenizer steps that transform text, and the key under which a sequence lists its steps. */
+/** Tokenizer steps that transform text, and the key that holds the steps of a sequence. */
 const steps = ['normalizer', 'pre_tokenizer', 'post_processor', 'decoder'] as const;
 const parts = ['normalizers', 'pretokenizers', 'processors', 'decoders'] as const;
 

@@ -17,13 +17,13 @@ import { describeRollouts, latestRun, type RecordedRollouts, readRecordedRollout
 import { findRewardData, pathInside, type RewardData, type RewardDataRequest } from './rewardData.ts';
 import { sampleProblems } from './sampleProblems.ts';
 
-/** Rows on which to verify a reward file. */
+/** Rows to verify a reward file with. */
 export type WhatToVerify =
 	/** Sampled problems with correct and incorrect answers, and the labeled cases. Each can be disabled. */
 	| { readonly kind: 'data'; readonly dataset?: boolean; readonly cases?: boolean | string }
 	/** The last generation batches of a run; null selects the newest run that used the file, or else the newest run. */
 	| { readonly kind: 'rollouts'; readonly run: string | null }
-	/** Text, scored as a completion for problem `row` (0-based) in the sample for the same number of rows. */
+	/** Text to score as a completion of problem `row` (0-based) in the sample drawn for the same number of rows. */
 	| { readonly kind: 'selection'; readonly text: string; readonly row?: number };
 
 export interface PlanRequest extends RewardDataRequest {
@@ -58,7 +58,7 @@ export interface VerificationPlan {
 export const planDefaults = { rows: 200, wrong: 4, seed: 1 } as const;
 
 /**
- * Reads the rows on which to verify a reward file. Missing data results in a remark. Fails only for data that was
+ * Reads the rows to verify a reward file with. Missing data is reported as a remark. Fails only for data that was
  * requested explicitly: a run without rollouts, a missing case file, or a nonexistent dataset specified by the user.
  */
 export async function planVerification(request: PlanRequest): Promise<VerificationPlan> {

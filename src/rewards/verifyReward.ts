@@ -19,7 +19,7 @@ export interface VerifyRequest {
 	readonly remarks?: readonly string[];
 	/** Values returned by `scoreOthers`. Awaited after the rows are scored. */
 	readonly others?: OtherValues | Promise<OtherValues>;
-	/** Name under which runs have recorded the reward. Default: its own name. */
+	/** Name of the reward in recorded runs. Default: its own name. */
 	readonly recordedAs?: string;
 	readonly coverage?: boolean;
 	/** Timeout per batch. Default: the runner's limit. */
@@ -28,7 +28,7 @@ export interface VerifyRequest {
 	readonly onProgress?: (done: number, total: number) => void;
 }
 
-/** Returns the positions of rows that are sent together. */
+/** Groups row positions by batch. */
 export function batchesOf(rows: readonly RowToVerify[]): number[][] {
 	const batches = new Map<number, number[]>();
 	for (const [i, { batch }] of rows.entries()) {

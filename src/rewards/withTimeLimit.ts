@@ -1,6 +1,6 @@
 import { createContext, Script } from 'node:vm';
 
-/** Result of a time-limited call: either its value, or the fact that it took too long. */
+/** Result of a time-limited call: its value, or an indication that it took too long. */
 export type Timed<T> = { readonly value: T } | { readonly tooLong: true };
 
 interface Sandbox {
@@ -21,8 +21,8 @@ const maxTries = 5;
  * new data.
  *
  * The watchdog measures wall-clock time, and on a busy machine a process may get no CPU time at all during that period.
- * A call that was stopped before the process received half of that time as CPU time is therefore repeated, so that the
- * result depends on the amount of work rather than on the load of the machine.
+ * A call that was stopped before the process got even half of that time on the CPU is therefore repeated, so that the
+ * result depends on the amount of work rather than on the machine's load.
  *
  * The function must be safe to call again. Not reentrant. Errors are rethrown unchanged.
  */

@@ -62,9 +62,9 @@ export interface DatabaseOptions {
 }
 
 /**
- * Wrapper around DuckDB, in the only file that loads it. The database is locked down as far as possible: no files
- * except its own, no extensions, no changes to its settings. This applies to our own statements too, because user
- * statements run in the same instance.
+ * Wrapper around DuckDB. No other file loads it. The database is locked down as far as possible: no files except its
+ * own, no extensions, no changes to its settings. This applies to our own statements too, because user statements run
+ * in the same instance.
  */
 export class Database {
 	readonly #instance: DuckDBInstance;
@@ -79,7 +79,7 @@ export class Database {
 		const instance = await DuckDBInstance.create(path ?? ':memory:', {
 			memory_limit: `${memoryMb}MB`,
 			threads: `${threads}`,
-			// Without a spill folder, nothing is moved out of memory.
+			// Without a spill folder, nothing is spilled to disk.
 			temp_directory: spill?.folder ?? '',
 			...(spill === null ? {} : { max_temp_directory_size: `${spill.megabytes}MB` }),
 			preserve_insertion_order: 'false',
@@ -154,7 +154,7 @@ export class Connection {
 	async appender(table: string): Promise<TableAppender> {
 		const appender = await this.#connection.createAppender(table);
 		const types = Array.from({ length: appender.columnCount }, (_, i) => appender.columnType(i));
-		// Chunks are freed when they are garbage-collected, which takes no account of their size, so one is reused.
+		// Chunks are freed by garbage collection, which ignores their size, so one is reused.
 		const chunk = api().DuckDBDataChunk.create(types);
 		return {
 			types,

@@ -27,7 +27,7 @@ export interface Pattern {
 	readonly flags: string;
 	/** A record that contains none of these byte sequences cannot match; null to check every record. */
 	readonly literals: readonly LiteralBytes[] | null;
-	/** The same for records in which a part of the searched text is JSON whose formatting can vary. */
+	/** Same as `literals`, for records in which part of the searched text is JSON with variable formatting. */
 	readonly messageLiterals: readonly LiteralBytes[] | null;
 }
 
@@ -47,7 +47,7 @@ export type IndexTask =
 			readonly limit: number;
 			/** Offsets of the records to search, ascending; null for all. */
 			readonly only: Float64Array | null;
-			/** Record after which to continue an interrupted search. */
+			/** An interrupted search continues after this record. */
 			readonly after: number;
 			/** Records to skip because the expression takes too long on them. */
 			readonly skip: readonly number[];
@@ -59,7 +59,7 @@ export type IndexTask =
 			readonly limit: number;
 			/** `group index` of each rollout to search; null for all. */
 			readonly only: ReadonlySet<string> | null;
-			/** 1-based number, within the step, of the rollout after which to continue an interrupted search. */
+			/** An interrupted search continues after this rollout: its 1-based number within the step. */
 			readonly after: number;
 			readonly skip: readonly number[];
 	  };

@@ -43,11 +43,13 @@ function hasLetters(needle: Uint8Array): boolean {
 	return needle.some(isLetter);
 }
 
-/** Length up to which Buffer.indexOf looks for the first byte with memchr, which is fast if that byte is rare. */
+/**
+ * Maximum needle length for which Buffer.indexOf finds the first byte with memchr, which is fast if that byte is rare.
+ */
 const shortNeedle = 7;
-/** Minimum length of the part to search for, so that most of its occurrences belong to the whole needle. */
+/** Minimum length of the part to search for, long enough that most matches are matches of the whole needle. */
 const shortestPart = 3;
-/** Number of false matches of the part in a window after which to search for the whole needle. */
+/** Number of false matches of the part in a window before the search switches to the whole needle. */
 const maxMisses = 1000;
 /** Bytes in roughly descending order of frequency in reasoning text; all others are rarer. */
 const frequent = Buffer.from(' etaoinsrhldc\\01um2f3pgwyb45.,v-k"6789xjqz');

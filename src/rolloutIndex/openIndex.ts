@@ -29,7 +29,7 @@ const spillMb = 4096;
 /**
  * Opens or creates the index of a workspace. DuckDB allows only one process per file: while another window has the file
  * open, this one uses the next file name and builds its own index, which is deleted on close. A file that is damaged or
- * from a different version is rebuilt, since the index contains nothing that is not in the runs.
+ * from a different version is rebuilt, since everything in the index comes from the runs.
  */
 export async function openIndex({ storage, memoryMb, threads }: OpenIndexOptions): Promise<OpenedIndex> {
 	if (storage === null) return await inMemory(memoryMb, threads, null);

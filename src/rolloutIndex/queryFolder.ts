@@ -18,7 +18,7 @@ export interface FolderQuery {
 	readonly inMemory?: boolean;
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (progress: IndexProgress, run: number, runs: number) => void;
-	/** Called if the statement does not stop; the caller should exit the process. */
+	/** Called if the statement does not stop; the process should then exit. */
 	readonly onStuck?: () => void;
 }
 

@@ -53,7 +53,7 @@ interface Known {
 	removed: boolean;
 }
 
-/** Factor by which checks are less frequent for runs that are no longer being written to. */
+/** Runs that are no longer being written to are checked less often, by this factor. */
 const restingFactor = 12;
 
 /** Index of the runs in one workspace, and all queries on it. Call `close` when done. */
@@ -130,7 +130,7 @@ export class RolloutIndex extends IndexQueries {
 	 */
 	async index(folder: string, signal?: AbortSignal): Promise<IndexProgress> {
 		const run = this.#known(folder);
-		// Do not wait until other runs are indexed if this one is up to date.
+		// Do not wait for other runs to be indexed if this one is up to date.
 		if (this.#working !== null && run.progress.state === 'ready' && (await this.#isCurrent(run))) return run.progress;
 		// The current read may have started before the last change, so read again, which is fast if nothing changed. A
 		// read that is only pending is requested again so that it moves to the front.

@@ -34,7 +34,7 @@ export const numberColumns = [
 	'item',
 ] as const;
 
-/** Sizes at which a batch is sent. */
+/** A batch is sent once it reaches any of these sizes. */
 const rowsPerBatch = 4000;
 const callsPerBatch = 20_000;
 
@@ -46,7 +46,7 @@ export interface RowBatch {
 	readonly rows: number;
 	/** Arrays in the order of `numberColumns`, with one entry per row. */
 	readonly numbers: readonly Float64Array[];
-	/** Distinct texts of the batch. The columns below hold their indexes, because most rows share them. */
+	/** Distinct strings in the batch. Most rows share them, so the columns below hold indexes into them. */
 	readonly texts: readonly string[];
 	readonly stages: Int32Array;
 	readonly prompts: Int32Array;

@@ -37,8 +37,8 @@ function valuesOf(column: Column, numbers: Float64Array): SqlValue[] {
 }
 
 /**
- * Maximum number of rows to convert at a time. With more, their values would survive the collection of short-lived
- * objects, and the heap would grow by tens of megabytes.
+ * Maximum number of rows to convert at a time. With more, their values would survive young-generation garbage
+ * collection, and the heap would grow by tens of megabytes.
  */
 const rowsAtOnce = 256;
 

@@ -1,6 +1,6 @@
 /**
  * A buffer that a thread reuses for reading files. A new one for each file would stay in memory until garbage
- * collection, which takes little account of memory outside the heap.
+ * collection, which largely ignores memory outside the heap.
  */
 let free: Buffer | null = null;
 

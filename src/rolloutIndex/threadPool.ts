@@ -47,7 +47,7 @@ export class ThreadPool extends Disposable {
 	readonly #waiting: Job[] = [];
 
 	/**
-	 * @param idleMs time after which an idle thread exits, because its heap stays as large as its largest task required
+	 * @param idleMs how long a thread can be idle before it exits; its heap stays as large as its largest task required
 	 */
 	constructor(max = 4, idleMs = 15_000) {
 		super();

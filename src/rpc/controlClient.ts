@@ -169,7 +169,7 @@ export class ControlClient extends Disposable {
 		});
 	}
 
-	/** Returns the name that this engine uses for a method. An older engine might know only the former name. */
+	/** Returns the name that this engine uses for a method. An older engine might only know the old name. */
 	#nameOf(method: ControlMethod): string {
 		const known = this.#engine?.capabilities ?? [];
 		if (known.includes(method)) return method;

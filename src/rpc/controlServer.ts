@@ -70,7 +70,7 @@ export class ControlServer extends Disposable {
 	static async listen(options: ControlServerOptions): Promise<ControlServer> {
 		const server = new ControlServer(options);
 		const { socketPath, tokenPath } = options.location;
-		// Otherwise, a disposed server could remove the token of this one.
+		// Otherwise, a disposed server could remove this one's token.
 		await removals.get(tokenPath);
 		try {
 			await rm(tokenPath, { force: true });
@@ -107,7 +107,7 @@ export class ControlServer extends Disposable {
 
 	/**
 	 * Closes the endpoint after all requests have been answered and all notifications have been written.
-	 * @param patienceMs milliseconds after which to close anyway; open requests then end with their connection
+	 * @param patienceMs milliseconds to wait before closing anyway; open requests then end with their connection
 	 */
 	async close(patienceMs = 1000): Promise<void> {
 		let timer: NodeJS.Timeout | undefined;
@@ -185,7 +185,7 @@ export class ControlServer extends Disposable {
 			throw new Failure(
 				'version',
 				`The engine uses control protocol ${controlVersion}, but the client only supports ${protocol}.`,
-				'Update the program that is connecting.',
+				'Update the connecting program.',
 			);
 		}
 		const { run, serving, handlers } = this.#options;

@@ -5,7 +5,7 @@ const turns = 10;
 
 /**
  * Tracks which messages a connection has handled. Decoding and handling a message takes several turns of the event
- * loop, so the stream can end while the last messages, possibly including an answer, are still waiting.
+ * loop, so the stream can end while the last messages, possibly including a response, are still waiting.
  */
 export class HandledMessages {
 	#count = 0;

@@ -2,8 +2,8 @@ import { chmod, rm } from 'node:fs/promises';
 import type { Server } from 'node:net';
 
 /**
- * Starts listening on a local socket or, on Windows, a named pipe, which only this user can open. The server does not
- * keep the process alive, and its later errors are ignored, because each connection has its own.
+ * Starts listening on a local socket (on Windows, a named pipe) that only this user can open. The server does not keep
+ * the process alive, and its later errors are ignored, because each connection has its own.
  */
 export async function listenOn(server: Server, path: string): Promise<void> {
 	const isFile = process.platform !== 'win32';

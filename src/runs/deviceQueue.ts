@@ -41,8 +41,8 @@ export interface DeviceGroup {
 const gateMs = 2000;
 
 /**
- * Waits for a device in first-come, first-served order; one run, or the members of one group, use it at a time. Dead runs
- * do not block the queue.
+ * Waits for a device in first-come, first-served order; only one run, or the members of one group, can use it at a
+ * time. Dead runs do not block the queue.
  * @returns a lock that releases the device, or null if it is shared
  */
 export async function acquireDevice(options: DeviceQueueOptions): Promise<FileLock | null> {
@@ -84,8 +84,8 @@ export async function acquireDevice(options: DeviceQueueOptions): Promise<FileLo
 }
 
 /**
- * Takes the device if it is free for the run: its lock, or a slot of its group. Returns null if it is not. Only one
- * process at a time inspects the locks of a device, so a group and another run cannot both find it free.
+ * Acquires the device's lock, or a slot of the run's group, if the device is free for the run. Otherwise, returns null.
+ * Only one process at a time inspects the locks of a device, so a group and another run cannot both find it free.
  */
 async function takeDevice(folder: string, group: DeviceGroup | null, what: string): Promise<FileLock | null> {
 	const gate = await freeLock(join(folder, 'gate'), what, gateMs);

@@ -15,7 +15,7 @@ export interface DiagnoseOptions {
 	readonly signal?: AbortSignalLike;
 	/** Number of steps whose rollouts are checked; default 200. */
 	readonly steps?: number;
-	/** Facts from earlier diagnoses, to which this one adds its own. Without a cache, all rollouts are read. */
+	/** Facts from earlier diagnoses; this one adds its own. Without a cache, all rollouts are read. */
 	readonly cache?: StepFactsCache;
 	/** Receives the number of steps whose rollouts were checked, and the total. */
 	readonly onProgress?: (done: number, total: number) => void;
@@ -82,7 +82,7 @@ export async function goThrough(content: RunContent, options: DiagnoseOptions = 
 	return { diagnosis, lastStep, lastTime, steps: all, tags };
 }
 
-/** Ignores read errors, except that cancellation is rethrown. */
+/** Ignores read errors, but rethrows cancellation. */
 function passOver<T>(value: T): (error: unknown) => T {
 	return (error) => {
 		if (Failure.from(error).reason === 'cancelled') throw error;

@@ -59,8 +59,7 @@ const whatFirst: Readonly<Partial<Record<ExportSummary['what'], string>>> = {
 };
 
 /**
- * Writes a file of lines, completely or not at all. Fails with `missing`, stating the reasons, if the file would be
- * empty.
+ * Writes a file of lines atomically. Fails with `missing`, stating the reasons, if the file would be empty.
  * @param write appends lines and counts them
  */
 export async function writeExport(

@@ -2,7 +2,7 @@ import type { RunFault } from './runContent.ts';
 
 /** Maximum number of faults kept with their messages; beyond that, only counts per file are kept. */
 const maxKept = 10_000;
-/** Maximum number of further faults that are tracked individually, so that repeated ones are counted once. */
+/** Maximum number of additional faults tracked individually, so that repeated ones are counted once. */
 const maxListed = 1_000_000;
 
 /** Collects what could not be read in a run, counting each fault once no matter how often it occurs. */

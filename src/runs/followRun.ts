@@ -71,7 +71,7 @@ class AnyFollower extends Disposable implements RunFollower {
 	}
 
 	/**
-	 * A folder that is not a run, or not a run yet, is followed as if it were one of our own runs, because that follower
+	 * A folder that is not a run, or not yet one, is followed as if it were one of our own runs, because that follower
 	 * reports the problem and keeps checking.
 	 */
 	async #choose(): Promise<RunFollower> {

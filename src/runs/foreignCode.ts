@@ -22,7 +22,7 @@ export interface ForeignCode {
 /** Asks the user for permission; resolves to false if it is denied. */
 export type Agree = (code: ForeignCode) => Promise<boolean>;
 
-/** Purpose for which the code is needed: only scoring rewards, or starting the run's engine. */
+/** What the code is needed for: only scoring rewards, or starting the run's engine. */
 export type ForeignUse = 'rewards' | 'engine';
 
 /** Recipe keys whose values are programs, packages or server addresses. */

@@ -10,10 +10,10 @@ export const onnxruntimeVersion = '1.30.0';
 const recordFile = 'runtime.json';
 
 /**
- * The folder in which *Set Up GPU* keeps the CUDA provider:
+ * The folder where *Set Up GPU* keeps the CUDA provider:
  * - `onnxruntime-VERSION`: a copy of onnxruntime-node with the provider next to its library, the libraries that the
  *   provider needs in `lib`, and `runtime.json`
- * - `downloads`: wheels, complete or not, of a setup that has not finished; `lock`: held during a setup
+ * - `downloads`: wheels, complete or partial, of an unfinished setup; `lock`: held during a setup
  */
 export class GpuRuntimeFolder {
 	readonly path: string;

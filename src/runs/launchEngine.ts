@@ -18,7 +18,7 @@ export interface LaunchOptions {
 	readonly engine: string;
 	/** Whether to continue in place from the newest checkpoint. */
 	readonly resume?: boolean;
-	/** Checkpoint folder, in another run, from which to start a new run. */
+	/** Checkpoint folder, in another run, to start a new run from. */
 	readonly parentCheckpoint?: string;
 	/** Node.js executable; default: the one running this process (Electron is switched to Node mode). */
 	readonly node?: string;

@@ -6,13 +6,13 @@ import { decodeOrThrow } from '../protocol/decode.ts';
 import { largestPicture, type PictureType, pictureFileSchema } from '../protocol/rolloutPicture.ts';
 import { runFiles } from './runFiles.ts';
 
-/** Longest side of a picture that is shown, in pixels. The engine's copies have at most 1024. */
+/** Maximum side length of a displayed picture, in pixels. The engine's copies have at most 1024. */
 const longestSide = 2048;
 
 /** Checks a picture before it is written to or shown from a run. Fails with `corrupt` and `unsupported`. */
 export function checkPicture(file: string, content: Uint8Array): PictureType {
 	const broken = (what: string) => new Failure('corrupt', `The picture ${file} in the run folder ${what}.`);
-	if (content.length > largestPicture) throw broken(`has more than ${largestPicture} bytes`);
+	if (content.length > largestPicture) throw broken(`is larger than ${largestPicture} bytes`);
 	const size = pictureSize(content);
 	if (size === null) throw broken('is neither a PNG nor a JPEG file');
 	if (Math.max(size.width, size.height) > longestSide || Math.min(size.width, size.height) < 1) {
@@ -34,7 +34,7 @@ export async function readPicture(run: string, file: string): Promise<{ type: Pi
 	const handle = await openRegular(run, `${runFiles.pictures}/${name}`);
 	try {
 		const { size } = await handle.stat();
-		if (size > largestPicture) throw new Failure('corrupt', `The picture ${name} in the run folder has ${size} bytes.`);
+		if (size > largestPicture) throw new Failure('corrupt', `The picture ${name} in the run folder is ${size} bytes.`);
 		const content = await handle.readFile();
 		return { type: checkPicture(name, content), content };
 	} finally {

@@ -63,13 +63,13 @@ export const projectTemplates: readonly ProjectTemplate[] = [
 		id: 'algorithms',
 		label: 'Losses compared',
 		detail:
-			'A pipeline: ten variants of the loss or the advantages from the same start, and a report that compares them.',
+			'A pipeline: ten loss and advantage variants from the same starting point, and a report that compares them.',
 		recipe: 'algorithms.recipe.json',
 	},
 	{
 		id: 'curriculum',
 		label: 'Curriculum',
-		detail: 'A pipeline: problems chosen by their pass rate, compared with a uniform choice.',
+		detail: 'A pipeline: problems chosen by pass rate, compared with uniform sampling.',
 		recipe: 'curriculum.recipe.json',
 	},
 	{

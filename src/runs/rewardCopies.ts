@@ -27,7 +27,7 @@ function namedFiles({ rewards, environment }: ResolvedRecipe): string[] {
 
 /**
  * Reads the reward files of a recipe, and returns the recipe with the locations of their copies. Files with absolute
- * paths are read with their local imports; a relative path is that of a copy in the run `parent`, which is copied
+ * paths are read with their local imports; a relative path refers to a copy in the run `parent`, which is copied
  * unchanged. Fails with the same errors as `readRewardSources` and, for copies in the parent, as `checkRewardCopies`.
  */
 export async function readRewardCopies(recipe: ResolvedRecipe, parent: string | null = null): Promise<RewardCopies> {

@@ -204,7 +204,7 @@ export async function readRewardSources(paths: readonly string[]): Promise<Rewar
 					throw new Failure(
 						'missing',
 						`${next}, line ${named.line}: "@file ${named.path}" does not refer to a file.`,
-						'Fix the path, which is relative to the folder of this file.',
+						"Fix the path, which is relative to this file's folder.",
 					);
 				}
 				await collection.add(file, path);

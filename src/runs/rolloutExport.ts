@@ -11,7 +11,7 @@ export interface RolloutExport {
 	readonly as: Extract<ExportFormat, 'sft' | 'dpo' | 'cases'>;
 	readonly split: RolloutSplit;
 	readonly selection: RolloutSelection;
-	/** Defaults to the format in which the first rollout was recorded. `messages` is available for SFT only. */
+	/** Defaults to the format that the first rollout was recorded in. `messages` is available for SFT only. */
 	readonly form?: TextForm | 'messages';
 	/** SFT: skip exact duplicates of earlier examples. */
 	readonly unique?: boolean;

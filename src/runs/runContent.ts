@@ -54,8 +54,8 @@ export interface StepRollouts {
 	 */
 	overview?(signal?: AbortSignalLike): AsyncGenerator<PlacedRollout>;
 	/**
-	 * Files that contain all completion texts as JSON strings; absent or null if texts are stored differently. `calls`:
-	 * whether completions can contain calls with arguments, which are JSON whose formatting can vary.
+	 * Files that contain the text of all completions as JSON strings; absent or null if it is stored differently. `calls`:
+	 * whether completions can contain calls, whose arguments are JSON with variable formatting.
 	 */
 	readonly textFiles?: { readonly paths: readonly string[]; readonly calls: boolean } | null;
 	/** Returns the rollout at a location; fails with `corrupt` if the file has changed in the meantime. */

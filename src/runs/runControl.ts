@@ -39,7 +39,7 @@ export async function lockServed(folder: string): Promise<FileLock> {
 const identityPath = ({ tokenPath }: ControlLocation) => tokenPath.replace(/\.token$/, '.process');
 
 /**
- * Returns the process that serves a run, as recorded in the user's own runtime folder. The pid in run.json only serves
+ * Returns the process that serves a run, as recorded in the user's own runtime folder. The pid in run.json is only used
  * to check whether the engine is running, whereas this process can be signaled. Returns null if no process is known or
  * the process is not running.
  */

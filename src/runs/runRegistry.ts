@@ -20,7 +20,7 @@ const entrySchema = v.looseObject({
 	added: v.number(),
 	/** Reader for opening another trainer's run. */
 	reader: v.optional(v.string()),
-	/** Hash of the recipe with which this user started the run or pipeline. */
+	/** Hash of the recipe that this user started the run or pipeline with. */
 	started: v.optional(v.string()),
 });
 type Entry = v.InferOutput<typeof entrySchema>;
@@ -40,8 +40,7 @@ export class RunRegistry {
 
 	/**
 	 * @param reader format name of another trainer's run
-	 * @param started hash of the recipe with which this user starts the run or pipeline; if omitted, the known hash is
-	 * kept
+	 * @param started hash of the recipe that this user starts the run or pipeline with; if omitted, the known hash is kept
 	 */
 	async add(run: string, reader?: string, started?: string): Promise<void> {
 		// The folder might not exist yet.
@@ -89,14 +88,14 @@ export class RunRegistry {
 		return found;
 	}
 
-	/** Returns the reader with which the user opened another trainer's run, or undefined if not set. */
+	/** Returns the reader that the user opened another trainer's run with, or undefined if not set. */
 	async readerOf(run: string): Promise<string | undefined> {
 		return (await this.#entryOf(run))?.reader;
 	}
 
 	/**
-	 * Returns the recipe hash with which this user last started the run or pipeline (see `add`), or undefined if this
-	 * user has never started it on this machine.
+	 * Returns the hash of the recipe that this user last started the run or pipeline with (see `add`), or undefined if
+	 * this user has never started it on this machine.
 	 */
 	async startedWith(run: string): Promise<string | undefined> {
 		return (await this.#entryOf(run))?.started;

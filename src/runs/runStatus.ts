@@ -11,8 +11,8 @@ export function claimsLife(record: Pick<RunRecord, 'status'>): boolean {
 }
 
 /**
- * Returns how long to wait for a run's lock, in milliseconds. The wait is needed because the process still has to
- * clean up after it has recorded the end of the run.
+ * Returns how long to wait for a run's lock, in milliseconds. The wait is needed because the process still has to clean
+ * up after recording the end of the run.
  */
 export async function lockPatience(folder: string): Promise<number> {
 	const record = await readRecord(folder).catch(() => null);

@@ -31,8 +31,8 @@ export type RunTailEvent<T extends AnyRunRecord = AnyRunRecord> =
 	| { readonly kind: 'events'; readonly lines: readonly EventLine[] }
 	| { readonly kind: 'metrics'; readonly lines: readonly MetricsLine[] }
 	/**
-	 * Sent before the metrics of a long file: a sample of lines from the whole file, which are reported again later.
-	 * Valid until the next `synced`; not to be stored.
+	 * Sent before the metrics of a long file: a sample of lines from the whole file, which are reported again later. Valid
+	 * until the next `synced`; do not store it.
 	 */
 	| { readonly kind: 'overview'; readonly lines: readonly MetricsLine[] }
 	/** New evaluations, each reported once. */
@@ -195,8 +195,7 @@ export class RunTail extends Disposable {
 	}
 
 	/**
-	 * @returns false if a file turned out to have been replaced, in which case reported data was reset and must be
-	 * reported again
+	 * @returns false if a file turned out to have been replaced; reported data was then reset and must be reported again
 	 */
 	async #reportNews(): Promise<boolean> {
 		if (!(await this.#lookAtRecord())) return true;

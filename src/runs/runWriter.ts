@@ -174,9 +174,7 @@ export class RunWriter {
 		});
 	}
 
-	/**
-	 * Writes the rollouts that are first used at `step`, given as lines or as file contents, completely or not at all.
-	 */
+	/** Writes the rollouts that are first used at `step`, given as lines or as file contents. The write is atomic. */
 	writeRollouts(step: number, lines: Iterable<RolloutLine> | Uint8Array): Promise<void> {
 		return this.#write(async () => {
 			const content = lines instanceof Uint8Array ? lines : formatted(lines);
@@ -220,7 +218,7 @@ export class RunWriter {
 				await handle.close();
 			}
 		},
-		/** Writes the whole file or nothing. */
+		/** Writes the file atomically. */
 		write: (name: string, content: string | Iterable<string>): Promise<void> =>
 			this.#write(async () => {
 				const path = join(this.folder, runFiles.data, name);
@@ -325,10 +323,9 @@ export class RunWriter {
 	}
 
 	/**
-	 * Prepares a resume from the checkpoint at `step` (-1: from the start). Metrics, rollouts, evaluations, events and
+	 * Prepares to resume from the checkpoint at `step` (-1: from the start). Metrics, rollouts, evaluations, events and
 	 * checkpoints of later steps and any incomplete data move to superseded/<n>/, and the attempt number is incremented.
-	 * Events of type `hyperparameters` are kept because they are replayed, as is everything that belongs to `step`
-	 * itself.
+	 * Events of type `hyperparameters` are kept because they are replayed, as is everything that belongs to `step` itself.
 	 */
 	setAside(step: number): Promise<void> {
 		return this.#write(async () => {

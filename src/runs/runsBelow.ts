@@ -31,7 +31,7 @@ export interface RunsBelow {
 
 const passedOver = new Set(['node_modules', '__pycache__', 'site-packages', 'venv', 'wandb']);
 const maxNames = 50_000;
-/** Hidden folder in which ART stores its runs. */
+/** Hidden folder where ART stores its runs. */
 const hiddenRuns = '.art';
 
 /**

@@ -50,7 +50,7 @@ export function sealOf(key: Buffer, { id, spec }: Sealed): string {
 		.digest('hex');
 }
 
-/** Returns whether this user started the search with the specification that is now in the log. */
+/** Returns whether this user started the search with the specification currently in the log. */
 export async function isOwnSearch(start: Sealed & Pick<TreeEventOf<'start'>, 'seal'>, home?: string): Promise<boolean> {
 	const key = await sealKey(home);
 	if (key === null || start.seal === undefined) return false;

@@ -23,7 +23,7 @@ export interface ServeOptions {
 	readonly signal?: AbortSignal;
 }
 
-/** Environment variable for the pytorch engine's Python interpreter, used by all code that looks for it. */
+/** Environment variable for the pytorch engine's Python interpreter, used wherever the interpreter is looked up. */
 export const torchPythonVariable = 'REASONING_LAB_TORCH_PYTHON';
 
 /** Time allowed for an engine to exit before it is killed, in milliseconds. */
@@ -33,8 +33,8 @@ const maxWords = 16 << 10;
 const waitMs = { embedded: 60_000, pytorch: 600_000 } as const;
 
 /**
- * A checkpoint whose policy can be queried: served by an existing engine or, if there is none, by one that is started
- * here and exits with this object, or with this process regardless of how it exits.
+ * A checkpoint whose policy can be queried: served by a running engine or, if there is none, by one started here, which
+ * exits when this object is disposed of or this process ends, however it ends.
  */
 export class ServedCheckpoint extends Disposable {
 	/** Checkpoint folder. */
@@ -49,7 +49,7 @@ export class ServedCheckpoint extends Disposable {
 		this.register(client);
 	}
 
-	/** Fails with the engine's own message if it exits before it responds, with `timeout`, or with `cancelled`. */
+	/** Fails with the engine's own message if the engine exits before responding, or with `timeout` or `cancelled`. */
 	static async open(checkpoint: string, options: ServeOptions): Promise<ServedCheckpoint> {
 		const other = await connectServed(checkpoint, options.name).catch(() => null);
 		if (other !== null) return new ServedCheckpoint(checkpoint, other, null);
@@ -111,7 +111,7 @@ function ready(
 			settle(
 				new Failure(
 					code === 2 ? 'invalid' : 'internal',
-					lastWords(words) || `The engine exited with status ${code} before it responded.`,
+					lastWords(words) || `The engine exited with status ${code} before responding.`,
 				),
 			),
 		);

@@ -12,7 +12,7 @@ import { claimsLife, readRunState } from './runStatus.ts';
 export type StartOptions = Pick<LaunchOptions, 'engine' | 'node' | 'waitMs' | 'environment' | 'signal'> & {
 	/** Called with the run folder as soon as it is known, before the engine starts. */
 	readonly onFolder?: (folder: string) => void;
-	/** Asks whether to run the code of a run that this user has not started; without it, such runs are rejected. */
+	/** Asks whether to run the code of a run that this user did not start; without it, such runs are rejected. */
 	readonly agree?: Agree;
 };
 
@@ -40,9 +40,7 @@ export async function startRun(recipePath: string, changes: RecipeChanges, optio
 	});
 }
 
-/**
- * Removes a new run whose engine exited before it had loaded its data; the start error contains the engine's message.
- */
+/** Removes a new run whose engine exited before loading its data; the start error contains the engine's message. */
 async function removeRefused(folder: string): Promise<void> {
 	const { record, status } = await readRunState(folder);
 	const refused = record.error !== undefined && ['missing', 'invalid', 'unsupported'].includes(record.error.reason);

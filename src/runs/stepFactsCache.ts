@@ -9,7 +9,7 @@ interface Kept {
 	readonly identity: string;
 	/** Answer tags used when they were read, as JSON. */
 	readonly tags: string;
-	/** `StepFacts` as JSON in UTF-8, which takes a quarter of the memory that the objects would need. */
+	/** `StepFacts` as JSON in UTF-8, which takes a quarter of the memory of the objects. */
 	readonly facts: Buffer;
 }
 
@@ -19,7 +19,7 @@ interface Kept {
  */
 export class StepFactsCache {
 	readonly #maxBytes: number;
-	/** By folder, format and step, least recently used first. */
+	/** Keyed by folder, format and step; least recently used first. */
 	readonly #kept = new Map<string, Kept>();
 	#bytes = 0;
 
@@ -33,7 +33,7 @@ export class StepFactsCache {
 		return this.#bytes;
 	}
 
-	/** Same as `stepFactsOf`, but reads only rollouts that are new or have changed. */
+	/** Same as `stepFactsOf`, but reads only new or changed rollouts. */
 	async of(
 		content: RunContent,
 		step: number,

@@ -56,7 +56,7 @@ export async function factsOf(
 	return rollouts === 0 ? null : facts.of(step);
 }
 
-/** Selects the steps of a long run whose rollouts are read: evenly spaced, plus everything at the end. */
+/** Selects the steps of a long run to read rollouts from: evenly spaced, plus everything at the end. */
 export function sampledSteps(steps: readonly number[], limit: number): number[] {
 	if (steps.length <= limit) return [...steps];
 	const end = Math.floor(limit / 4);

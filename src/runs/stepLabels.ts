@@ -39,10 +39,7 @@ export class StepLabels {
 		return this.#lines.unreadable;
 	}
 
-	/**
-	 * Returns the current labels of all rollouts in the order of their first line, including additions from other
-	 * windows.
-	 */
+	/** Returns the current labels of all rollouts, ordered by their first line, including additions from other windows. */
 	all(): Promise<RolloutLabels[]> {
 		return this.#turns.queue(async () => {
 			return [...(await this.#lines.read()).values()];

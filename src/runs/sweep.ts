@@ -18,13 +18,13 @@ export interface SweepOptions {
 	/** Aborting stops the current run with a checkpoint and ends the sweep. */
 	readonly signal: AbortSignal;
 	readonly onProgress: (progress: SweepProgress) => void;
-	/** Interval for checking the current run, in milliseconds. */
+	/** Interval between checks of the current run, in milliseconds. */
 	readonly pollMs?: number;
 }
 
 export interface SweepProgress {
 	readonly rung: number;
-	/** Index of the trial. */
+	/** Trial index. */
 	readonly index: number;
 	/** null if the run could not be started. */
 	readonly folder: string | null;
@@ -106,7 +106,7 @@ class Sweep {
 		return writeSweep(this.#folder, this.#record);
 	}
 
-	/** Trains a run up to a rung. If the sweep is stopped before that, the run keeps its previous rung. */
+	/** Trains a run up to a rung. If the sweep is stopped before then, the run keeps its previous rung. */
 	async #train(index: number, rung: number): Promise<void> {
 		const { metric, rungs } = this.#record;
 		const until = rung === rungs.length - 1 ? null : (rungs[rung] as number);
@@ -125,7 +125,7 @@ class Sweep {
 		this.#options.onProgress({ rung, index, folder, step, score, status });
 	}
 
-	/** Starts, resumes or finds the run of a trial. */
+	/** Starts, resumes or finds a trial's run. */
 	async #start(index: number, until: number | null): Promise<{ readonly folder: string; readonly attempt: number }> {
 		const { run, set, seed, label } = this.#trial(index);
 		const { start } = this.#options;
@@ -152,7 +152,7 @@ class Sweep {
 			},
 		).catch(async (error: unknown) => {
 			await recorded.catch(() => undefined);
-			// The folder of a run whose data was rejected no longer exists.
+			// If a run's data was rejected, its folder no longer exists.
 			await this.#change(index, { run: null });
 			throw error;
 		});
@@ -160,7 +160,7 @@ class Sweep {
 		return { folder, attempt: record.attempt };
 	}
 
-	/** Waits until a run ends. Stops it at the given step, if it pauses by itself, or if the sweep is stopped. */
+	/** Waits for a run to end. Stops it at the given step, if it pauses on its own, or if the sweep is stopped. */
 	async #follow(folder: string, attempt: number, until: number | null) {
 		const { signal, pollMs = 300 } = this.#options;
 		let stopping = false;
@@ -192,8 +192,8 @@ class Sweep {
 }
 
 /**
- * Returns the latest value of a metric at or before a step, so that runs that were stopped a few steps later are
- * compared at the same point. Rewards are averaged over the last tenth of the steps, because single steps are noisy.
+ * Returns the latest value of a metric at or before a step, so that runs stopped a few steps later are compared at the
+ * same point. Rewards are averaged over the last tenth of the steps, because single steps are noisy.
  */
 async function scoreOf(folder: string, metric: string, until: number | null): Promise<number | null> {
 	const lines = (await readMetrics(folder)).filter(({ step }) => until === null || step <= until);

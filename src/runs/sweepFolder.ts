@@ -14,7 +14,7 @@ const largestRecipe = 4 << 20;
 
 export interface NewSweep {
 	readonly recipe: string;
-	/** Name of the recipe. */
+	/** Recipe name. */
 	readonly name: string;
 	readonly configurations: readonly SweepConfiguration[];
 	readonly plan: SweepPlan;
@@ -58,7 +58,7 @@ export async function writeSweep(folder: string, record: SweepRecord): Promise<v
 }
 
 /**
- * Returns the recipe of a sweep. Fails with `mismatch` if it has changed since the sweep was started, because
+ * Returns a sweep's recipe. Fails with `mismatch` if the recipe has changed since the sweep was started, because
  * additional runs would not be comparable.
  */
 export async function sweepRecipe(folder: string, { recipe, recipeHash }: SweepRecord): Promise<string> {

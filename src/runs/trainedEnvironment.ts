@@ -8,7 +8,7 @@ import { checkRewardCopies, rewardCopyPath } from './rewardCopies.ts';
 import { readResolvedRecipe } from './runReader.ts';
 
 /**
- * Returns the environment that a run trains on, in the form that a search uses; null if there is none. Fails with the
+ * Returns the environment that a run trains on, in the form used by searches; null if there is none. Fails with the
  * same errors as `readResolvedRecipe`.
  */
 export async function trainedEnvironment(run: string): Promise<SearchEnvironment | null> {
@@ -31,8 +31,8 @@ export async function trainedEnvironment(run: string): Promise<SearchEnvironment
 }
 
 /**
- * Returns the first held-out rows of a run with all columns, as its episodes receive them. Fails with the same errors
- * as `openDataset`.
+ * Returns a run's first held-out rows with all columns, as its episodes receive them. Fails with the same errors as
+ * `openDataset`.
  */
 export async function heldOutRows(run: string, count: number): Promise<Readonly<Record<string, unknown>>[]> {
 	const { source } = await openDataset((await recipeOf(run)).dataset);
@@ -41,8 +41,8 @@ export async function heldOutRows(run: string, count: number): Promise<Readonly<
 }
 
 /**
- * Checks that the environment of a run may be used: its copy is unchanged, and this user either started the run or
- * agrees to use it. Fails with the same errors as `checkRewardCopies` and `requireOwnRun`.
+ * Checks that a run's environment may be used: its copy is unchanged, and this user either started the run or agrees to
+ * use it. Fails with the same errors as `checkRewardCopies` and `requireOwnRun`.
  */
 export async function requireTrainedEnvironment(run: string, agree: Agree): Promise<void> {
 	await checkRewardCopies(run, await recipeOf(run));

@@ -12,17 +12,17 @@ const writtenReportSchema = v.object({
 	/** Absolute paths of the run folder and the report. */
 	run: v.string(),
 	path: v.string(),
-	/** Folders of the project in which the agent works. */
+	/** Folders of the project the agent works in. */
 	folders: v.array(v.string()),
 });
 export type WrittenReport = Omit<v.InferOutput<typeof writtenReportSchema>, 'format'>;
 
-/** Names of notices, which are complete when they appear. */
+/** File names of notices; a file with such a name is complete. */
 export const writtenReportName = /^[0-9a-f]{32}\.json$/;
 /** Notices are removed after an hour. Windows read them immediately. */
 const keptMs = 3_600_000;
 
-/** Returns the folder of notices about reports outside projects, in the user's data folder. */
+/** Returns the folder for notices about reports stored outside projects, in the user's data folder. */
 export const writtenReportsFolder = (home = labHome()): string => join(home, 'reports');
 
 /**

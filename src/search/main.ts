@@ -6,7 +6,7 @@ import { SearchServer } from './searchServer.ts';
 
 /*
  * The search worker: a process that runs the searches for one window and answers requests from its parent over the
- * channel. It exits with its parent; the logs of searches that were running can be continued.
+ * channel. It exits with its parent; searches that were running can be continued from their logs.
  *
  * search.js [--engine PROGRAM] [--client NAME]
  */

@@ -101,7 +101,7 @@ export class OpenSearch extends Disposable {
 	/**
 	 * Fails with `invalid` for an invalid strategy or invalid parameters, and with the same errors as `openPolicy`,
 	 * `openScorer` and `openTools`; on failure, nothing is left open.
-	 * @param shared the environment of the specification, if several searches use it. The caller disposes of it
+	 * @param shared the specification's environment, if several searches use it. The caller disposes of it
 	 */
 	static async open(
 		given: SearchSpec,
@@ -138,7 +138,7 @@ export class OpenSearch extends Disposable {
 		}
 	}
 
-	/** The environment of a search over episodes; null for others. */
+	/** The environment of a search over episodes; null for other searches. */
 	get environment(): EnvironmentDescription | null {
 		return this.#episodes?.description ?? null;
 	}
@@ -154,8 +154,8 @@ export class OpenSearch extends Disposable {
 	}
 
 	/**
-	 * Returns a problem as a search over episodes needs it: with the text that the environment's `reset` returns for its
-	 * row. Other problems are returned unchanged. Throws SearchStop if `reset` fails.
+	 * Returns a problem in the form a search over episodes needs: with the text that the environment's `reset` returns for
+	 * its row. Other problems are returned unchanged. Throws SearchStop if `reset` fails.
 	 */
 	async pose(problem: SearchProblem): Promise<SearchProblem> {
 		return (await this.#episodes?.pose(problem)) ?? problem;

@@ -29,7 +29,7 @@ export class PolicyPool extends Disposable {
 	readonly #idleMs: number;
 	readonly #entries = new Map<string, Entry>();
 	readonly #opened = new Set<OpenPolicy>();
-	/** Totals of the policies that have been closed. */
+	/** Totals for closed policies. */
 	readonly #closed: PolicyTotals[] = [];
 
 	constructor(idleMs = 120_000, open: typeof openPolicy = openPolicy) {
@@ -43,7 +43,7 @@ export class PolicyPool extends Disposable {
 		);
 	}
 
-	/** Totals of each policy opened so far, whether or not it is still open. */
+	/** Totals for each policy opened so far, whether or not it is still open. */
 	get totals(): readonly PolicyTotals[] {
 		return [...this.#closed, ...[...this.#opened].map(({ totals }) => totals)];
 	}

@@ -23,7 +23,7 @@ import { readResolvedRecipe } from '../runs/runReader.ts';
 
 /** A line that is not a valid problem. */
 export interface ProblemFault {
-	/** Line number, starting at 1. */
+	/** 1-based line number. */
 	readonly line: number;
 	readonly message: string;
 }
@@ -39,8 +39,8 @@ export interface ProblemSet {
 	/** How to grade answers if there is no generator; if absent, answers are compared by mathematical equivalence. */
 	readonly judge?: BenchmarkJudge;
 	/**
-	 * Yields each problem once. If several problems are the same, only the first one is yielded. Fails with
-	 * `missing`, or with `invalid` if there is nothing to read.
+	 * Yields each problem once. Of several identical problems, only the first is yielded. Fails with `missing`, or with
+	 * `invalid` if there is nothing to read.
 	 * @param onFault called for each problem that is skipped because it cannot be read
 	 */
 	problems(onFault: (fault: ProblemFault) => void): AsyncIterable<Problem>;
@@ -55,7 +55,7 @@ type Identity = (problem: Problem) => string;
 /**
  * Opens a set of problems; relative paths are resolved against `folder`. Fails with `missing` and `invalid` before
  * reading any problem.
- * @param identity default: problems with the same prompt are the same
+ * @param identity default: problems with the same prompt are considered identical
  */
 export async function openProblemSet(spec: ProblemsSpec, folder: string, identity?: Identity): Promise<ProblemSet> {
 	const distinct = (problems: AsyncIterable<Problem>, limit: number) => firstOfEach(problems, limit, identity);

@@ -32,7 +32,7 @@ export function absoluteSpec(spec: SearchSpec, folder: string): SearchSpec {
 	};
 }
 
-/** Resolves paths only, because a package can be given by the name of an installed one. */
+/** Resolves only paths, because a package can also be given by the name of an installed one. */
 export function absoluteEnvironment(given: SearchEnvironment, folder: string): SearchEnvironment {
 	const { file, package: named } = given;
 	return {

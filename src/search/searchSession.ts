@@ -194,7 +194,7 @@ function sealed(event: TreeEvent, key: Buffer | null): TreeEvent {
 	return event.t !== 'start' || key === null ? event : { ...event, seal: sealOf(key, event) };
 }
 
-/** Adds to the end event whether the answer matches the gold answer. */
+/** Records in the end event whether the answer matches the gold answer. */
 function withVerdict(event: TreeEvent, gold: string | null): TreeEvent {
 	if (event.t !== 'end' || gold === null) return event;
 	return { ...event, correct: event.answer !== null && equivalentAnswers(gold, event.answer) };
@@ -249,7 +249,10 @@ export async function continueSearch(go: SearchContinuation): Promise<SearchSess
 	});
 }
 
-/** Returns the log's specification to continue with. Fails with `denied` if it does not come from this user. */
+/**
+ * Returns the specification to continue with, taken from the log. Fails with `denied` if it does not come from this
+ * user.
+ */
 async function ownSpec(log: string, read: ReadTreeLog): Promise<SearchSpec> {
 	const spec = specOf(log, read);
 	const { start } = read.tree;
@@ -286,7 +289,7 @@ function withRoom(spec: SearchSpec, { simulations }: SearchBudget, tree: SearchT
 	return { ...spec, params: { ...spec.params, simulations: wanted } };
 }
 
-/** Returns the problem as the search needs it. A failed `reset` is the environment's failure. */
+/** Returns the problem in the form the search needs. A failed `reset` counts as an environment failure. */
 async function posed(search: OpenSearch, problem: SearchProblem): Promise<SearchProblem> {
 	try {
 		return await search.pose(problem);
@@ -299,7 +302,7 @@ interface Prepared {
 	readonly spec: SearchSpec;
 	readonly read: ReadTreeLog | null;
 	readonly how: Pick<RunOptions, 'problem' | 'resume' | 'budget' | 'onText'>;
-	/** Names of additional environment variables that contain API keys, as given by the user. */
+	/** Names of additional environment variables that contain API keys, specified by the user. */
 	readonly keyVariables?: readonly string[];
 }
 

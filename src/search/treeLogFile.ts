@@ -17,7 +17,7 @@ const maxFaults = 20;
 const chunkBytes = 1 << 20;
 
 export interface TreeLogFault {
-	/** Line number, from 1. */
+	/** 1-based line number. */
 	readonly line: number;
 	readonly message: string;
 }
@@ -36,8 +36,8 @@ export interface ReadTreeLog {
 
 /**
  * Reads an entire search log. A last line left incomplete by a crash is not an error; invalid lines are counted and
- * skipped. Fails with `missing`, with `invalid` if it is not a search log, and with `version` if a newer version wrote
- * it.
+ * skipped. Fails with `missing`, with `invalid` if it is not a search log, and with `version` if it was written by a
+ * newer version.
  */
 export async function readTreeLog(path: string): Promise<ReadTreeLog> {
 	const handle = await openRegular(dirname(path), basename(path));
@@ -54,7 +54,7 @@ export async function readTreeLog(path: string): Promise<ReadTreeLog> {
 	try {
 		const { size } = await handle.stat();
 		if (size > largestTreeLog) {
-			throw new Failure('unsupported', `${path} is ${size} bytes, more than the limit of ${largestTreeLog} bytes.`);
+			throw new Failure('unsupported', `${path} is ${size} bytes, which exceeds the limit of ${largestTreeLog} bytes.`);
 		}
 		const lines = new LineSplitter(longestTreeLine);
 		const buffer = Buffer.alloc(chunkBytes);
@@ -118,7 +118,7 @@ export async function setTornAside(path: string, { whole, torn }: ReadTreeLog): 
 }
 
 /**
- * Fails with `exists` if the path exists, unless it is an empty file from a search that was killed before it wrote
+ * Fails with `exists` if the path exists, unless it is an empty file from a search that was killed before writing
  * anything.
  */
 export async function requireNew(path: string): Promise<void> {

@@ -135,7 +135,7 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 		return this.runs.some(({ seedGroup }) => seedGroup !== null);
 	}
 
-	/** Returns the lines of a metric in order: each run by index, and each mean in place of its first run. */
+	/** Returns a metric's lines in order: each run by index, and each mean in place of its first run. */
 	linesWith(metric: string): number[] {
 		const lines = new Set<number>();
 		for (const run of this.runsWith(metric)) {
@@ -147,12 +147,12 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 		return [...lines];
 	}
 
-	/** Returns the runs that a line shows: a single run, or the runs that are averaged. */
+	/** Returns the runs that a line shows: a single run, or the averaged runs. */
 	membersOf(line: number): readonly number[] {
 		return this.#means[line - this.runs.length] ?? [line];
 	}
 
-	/** Returns the run whose line style is used for a run: the first run in its mean, or the run itself. */
+	/** Returns the run that determines a run's line style: the first run in its mean, or the run itself. */
 	styleOf(run: number): number {
 		return this.#means.find((members) => members.includes(run))?.[0] ?? run;
 	}
@@ -305,7 +305,7 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 		this.#overlay = overlay(this.#allPoints, this.axis);
 	}
 
-	/** Returns the groups of at least two runs that are not hidden. */
+	/** Returns the groups with at least two visible runs. */
 	#groupsShown(): number[][] {
 		if (!this.grouped) return [];
 		const shown = this.runs.flatMap(({ seedGroup }, run) =>

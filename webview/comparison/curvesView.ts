@@ -206,7 +206,7 @@ export class CurvesView extends Disposable {
 		}
 		const loading = model.runs.filter(({ loaded }) => !loaded);
 		if (loading.length > 0) {
-			return emptyState({ title: 'Loading runs…', text: 'Curves appear as data is loaded.', actions: [] });
+			return emptyState({ title: 'Loading runs…', text: 'Curves appear as data loads.', actions: [] });
 		}
 		return emptyState({
 			title: 'No shared metrics',

@@ -11,7 +11,7 @@ import type { ComparisonModel } from './comparisonModel.ts';
 import { lineSample } from './lineStyles.ts';
 
 interface Drawn {
-	/** Evaluations and run names for which the controls were built. */
+	/** Evaluations and run names that the controls were built for. */
 	readonly content: string;
 	readonly theme: ThemeWatcher['theme'];
 	readonly baseline: DropdownControl;

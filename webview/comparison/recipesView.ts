@@ -18,7 +18,7 @@ export class RecipesView extends Disposable {
 	readonly #table: DataTable;
 	readonly #box = element('div', { class: 'recipe-table' });
 	#rowOf: (index: number) => DataRow | undefined = () => undefined;
-	/** Column widths set by the user, by run. */
+	/** Column widths set by the user, keyed by run. */
 	readonly #widths = new Map<string, number>();
 	#result: RecipesResult | null = null;
 	#failure: string | null = null;
@@ -72,7 +72,7 @@ export class RecipesView extends Disposable {
 				this.element,
 				emptyState({
 					title: 'Not enough recipes to compare',
-					text: `${without === '' ? 'The runs' : without} ${result.without.length === 1 ? 'has' : 'have'} no recipe. Only runs from the built-in engines save their resolved recipe.`,
+					text: `${without === '' ? 'The runs' : without} ${result.without.length === 1 ? 'has' : 'have'} no recipe. Only the built-in engines save resolved recipes.`,
 					actions: [{ label: 'Select Runs', run: () => this.#model.host.post({ type: 'choose' }) }],
 				}),
 			);

@@ -117,7 +117,7 @@ export class AlertsView {
 		} else if (summary?.kind === 'short') {
 			fill(this.#line, icon('info'), element('span', null, summary.text));
 		} else {
-			// A run whose alerts are all dismissed is not free of issues.
+			// A run with all alerts dismissed still has issues.
 			const isClear = summary?.kind === 'clear';
 			fill(
 				this.#line,

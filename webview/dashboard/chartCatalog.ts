@@ -57,7 +57,7 @@ function sectionOf(metric: string): string {
 function headCharts(names: Names): ChartSpec[] {
 	return [
 		...together('head-values', 'Values vs. labels', names.take('head/value', 'head/label', 'head/outcome')),
-		...together('head-uncertainty', 'Uncertainty of steps', names.take('head/uncertainty_labeled', 'head/uncertainty')),
+		...together('head-uncertainty', 'Step uncertainty', names.take('head/uncertainty_labeled', 'head/uncertainty')),
 		...together('head-auc', 'Head AUC', names.take('eval/head/auc', 'eval/head/whole_auc')),
 		...together('head-brier', 'Head Brier score', names.take('eval/head/brier', 'head/brier')),
 		...single(names, 'eval/head/loss'),

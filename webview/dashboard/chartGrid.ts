@@ -120,7 +120,7 @@ export class ChartGrid extends Disposable {
 		fill(this.element);
 	}
 
-	/** Brings the chart with a metric into view and highlights it. Returns false if there is no such chart. */
+	/** Brings a metric's chart into view and highlights it. Returns false if there is no such chart. */
 	reveal(metric: string): boolean {
 		for (const group of this.#groups) {
 			const spec = group.charts.find(({ lines }) => lines.some((line) => line.metric === metric));

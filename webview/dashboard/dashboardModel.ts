@@ -15,7 +15,7 @@ export type DashboardChange =
 	| { readonly kind: 'run' | 'marks' | 'alerts' | 'reset' }
 	/** A link to a step or metric was opened. */
 	| { readonly kind: 'show'; readonly step: number | null; readonly metric: string | null }
-	/** Rows from `row` on were replaced. */
+	/** Rows from `row` onward were replaced. */
 	| { readonly kind: 'rows'; readonly row: number };
 
 /** Dashboard state, updated by panel events. */
@@ -127,7 +127,7 @@ export class DashboardModel extends Disposable implements ColumnSource {
 		return true;
 	}
 
-	/** Ignores all events until the next snapshot, after an event was missed. */
+	/** After an event was missed, ignores all events until the next snapshot. */
 	expectSnapshot(): void {
 		this.#sequence = null;
 	}
@@ -199,7 +199,7 @@ function tailOf(chunk: MetricChunk, step: number, table: MetricTable): MetricChu
 	};
 }
 
-/** Returns how gaps are drawn: evaluations and sparse metrics are connected across gaps; other metrics are not. */
+/** Returns how to draw gaps: evaluations and sparse metrics are connected across gaps; other metrics are not. */
 export function gapStyle(name: string, column: Float64Array | undefined): GapStyle {
 	if (name.startsWith('eval/')) return 'dotted';
 	if (!column) return 'kept';

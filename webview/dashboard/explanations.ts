@@ -7,7 +7,7 @@ import type { ChartSpec } from '../lib/charts/chartSpec.ts';
 import type { Explanation } from '../lib/tooltip.ts';
 import { metricsOf } from './chartCatalog.ts';
 
-/** Returns the context of a metric: the stage with the given name, or the latest stage. */
+/** Returns a metric's context: the stage with the given name, or the latest stage. */
 export function metricContext(run: DashboardRun | null, stageName: string | undefined): MetricContext {
 	const name = stageName ?? run?.stage;
 	const stage = run?.stages.find((s) => s.name === name);

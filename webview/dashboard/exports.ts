@@ -31,10 +31,10 @@ export function csvOf(table: MetricTable, metrics: readonly string[], rows: Int3
 
 const encode = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 
-/** Throws if only an overview is loaded, which is a sample of the run. */
+/** Throws if only an overview (a sample of the run) is loaded. */
 function checkComplete(model: DashboardModel): void {
 	if (!model.loading) return;
-	throw new Failure('unavailable', 'The run is still loading.', 'Save again after loading has finished.');
+	throw new Failure('unavailable', 'The run is still loading.', 'Try again when loading has finished.');
 }
 
 export async function exportChart(

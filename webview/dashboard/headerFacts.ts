@@ -18,14 +18,13 @@ export function statusWords(run: DashboardRun): string {
 	return run.wait?.words ?? run.status;
 }
 
-/** Number of latest rows used to compute the pace. */
+/** Number of most recent rows used to compute the pace. */
 const paceRows = 50;
 
 /**
  * Estimates the remaining seconds at the current pace: the median time between the latest rows in the stage, times the
- * number of remaining steps. Returns null if nothing has been measured yet, if the run is not running, or if later
- * stages with an unknown pace follow. The estimate is an upper bound, because a stage can end early based on its
- * metrics.
+ * number of remaining steps. Returns null if nothing has been measured yet, if the run is not running, or if stages
+ * with an unknown pace follow. The estimate is an upper bound, because a stage can end early based on its metrics.
  */
 export function remainingSeconds(run: DashboardRun, table: MetricTable): number | null {
 	if (run.status !== 'running') return null;

@@ -5,8 +5,8 @@ import type { ChartGroup } from './chartParts.ts';
 export const pinnedGroup = 'pinned';
 
 /**
- * Moves the charts with a pinned metric to a group at the top, in the order in which they were pinned, followed by the
- * pinned metric-pair charts whose metrics the run has.
+ * Moves the charts with a pinned metric to a group at the top, in the order they were pinned, followed by the pinned
+ * metric-pair charts whose metrics the run has.
  */
 export function withPinned(groups: readonly ChartGroup[], pinned: readonly PinnedChart[]): ChartGroup[] {
 	const all = groups.flatMap(({ charts }) => charts);

@@ -38,7 +38,7 @@ export function noticeOf(run: DashboardRun | null, rows: number, hasGrpo: boolea
 	}
 	if (run.status === 'crashed') {
 		const newest = run.checkpoints.at(-1);
-		const from = newest === undefined ? 'from the beginning' : `from the checkpoint of step ${newest}`;
+		const from = newest === undefined ? 'from the beginning' : `from the checkpoint at step ${newest}`;
 		const why = run.error
 			? sentence(run.error.message, run.error.action)
 			: 'The engine exited without an error message.';
@@ -106,7 +106,7 @@ export function noticeOf(run: DashboardRun | null, rows: number, hasGrpo: boolea
 	}
 }
 
-/** Returns the notice for what a live engine is waiting for; null if it is not waiting. */
+/** Returns a notice about what a live engine is waiting for; null if it is not waiting. */
 function waiting(
 	kind: NonNullable<DashboardRun['wait']>['kind'],
 	run: DashboardRun,

@@ -62,7 +62,7 @@ export function explainStage(run: DashboardRun | null): Explanation {
 	const all = run?.stages.map(({ name }) => name) ?? [];
 	return {
 		title: 'Stage',
-		paragraphs: ['The recipe stage that is currently running.', ...(meaning === null ? [] : [meaning])],
+		paragraphs: ['The recipe stage currently running.', ...(meaning === null ? [] : [meaning])],
 		facts: all.length > 1 ? [['All stages', all.join(', ')]] : [],
 	};
 }

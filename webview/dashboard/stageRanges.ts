@@ -3,7 +3,7 @@ import type { Range } from '../lib/charts/plotLink.ts';
 
 /** Consecutive rows of one stage. */
 export interface StageRange {
-	/** Stage name, with a number from its second occurrence on: "grpo 2". */
+	/** Stage name, numbered from its second occurrence onward: "grpo 2". */
 	readonly label: string;
 	readonly from: number;
 	/** Last row, inclusive. */

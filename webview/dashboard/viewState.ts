@@ -11,7 +11,7 @@ export const viewStateSchema = v.object({
 	logToggled: v.fallback(names, []),
 	/** Lines and bands whose visibility was changed from the default, as "chart line". */
 	switched: v.fallback(names, []),
-	/** Charts that are shown as tables. */
+	/** Charts shown as tables. */
 	tables: v.fallback(names, []),
 	/** Ids of collapsed groups; earlier versions saved the id `optimiser`. */
 	collapsed: v.fallback(

@@ -72,7 +72,7 @@ export class App extends Disposable {
 			}),
 			button({
 				label: 'Difficulty\u2026',
-				title: 'Estimate the pass rate of a policy for each row',
+				title: 'Estimate a policy’s pass rate for each row',
 				onClick: () => model.post({ type: 'difficulty' }),
 			}),
 			button({

@@ -8,7 +8,7 @@ import type { DatasetModel } from './datasetModel.ts';
 const none = '\u0000';
 const roles = ['prompt', 'answer', 'solution'] as const;
 const titles = { prompt: 'Prompt', answer: 'Answer', solution: 'Solution' };
-/** Display names of row formats. */
+/** Display names for row formats. */
 const readings: Readonly<Record<string, string>> = {
 	gsm8k: 'GSM8K: answer after "####"',
 	math: 'MATH: answer in \\boxed{}',

@@ -93,7 +93,7 @@ export class RowTable extends Disposable {
 
 	#width(column: DatasetColumn): number {
 		const { widths } = this.#model.saved;
-		// A column may have the name of an inherited property.
+		// A column may share its name with an inherited property.
 		const set = Object.hasOwn(widths, column.name) ? widths[column.name] : undefined;
 		if (set !== undefined) return Math.max(minColumnWidth, Math.min(maxColumnWidth, set));
 		// Leave room for the name, the smaller type label, and the sort arrow.

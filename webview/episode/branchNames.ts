@@ -1,7 +1,7 @@
 import type { EpisodeBranch } from '../../src/protocol/episodeMessages.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 
-/** Returns the short name of an episode, unique in the view. */
+/** Returns an episode's short name, unique within the view. */
 export function branchName({ id, origin }: EpisodeBranch): string {
 	switch (origin.kind) {
 		case 'stepped':

@@ -14,7 +14,7 @@ import { ArgumentField } from './argumentField.ts';
 import { callText } from './callText.ts';
 import type { EpisodeModel } from './episodeModel.ts';
 
-/** Form for the calls of the next turn, generated from the JSON schema of the selected tool. */
+/** Form for the next turn's calls, generated from the JSON schema of the selected tool. */
 export class CallForm {
 	readonly element = element('form', { class: 'next', aria: { label: 'Next turn' } });
 	readonly #model: EpisodeModel;
@@ -174,7 +174,7 @@ export class CallForm {
 		}
 		const inputs: FormInputs | null = formInputs(formFields(tool.schema), call.arguments);
 		if (inputs === null) {
-			setText(this.#hint, 'The form cannot express these arguments.');
+			setText(this.#hint, 'The form cannot represent these arguments.');
 			return;
 		}
 		this.#model.type({ tool: tool.name, inputs: { ...form.inputs, [tool.name]: inputs } });

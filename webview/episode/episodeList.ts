@@ -6,7 +6,7 @@ import { element, fill } from '../lib/dom.ts';
 import { branchName, originText } from './branchNames.ts';
 import type { EpisodeModel } from './episodeModel.ts';
 
-/** List of the episodes in the view. */
+/** List of episodes in the view. */
 export class EpisodeList {
 	readonly element: HTMLElement;
 	readonly #model: EpisodeModel;

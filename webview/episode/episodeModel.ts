@@ -194,7 +194,7 @@ export class EpisodeModel extends Disposable {
 		return null;
 	}
 
-	/** Returns the position of a dataset row in the list; the first one if it is not in the list. */
+	/** Returns the position of a dataset row in the list; the first position if it is not listed. */
 	rowIndex(row: number | null): number | null {
 		const rows = this.status?.rows ?? [];
 		const index = rows.findIndex((one) => one.row === row);

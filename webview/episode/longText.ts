@@ -1,7 +1,7 @@
 import { formatCount } from '../../src/base/format.ts';
 import { element } from '../lib/dom.ts';
 
-/** Number of characters shown at first. */
+/** Number of characters shown initially. */
 const firstPart = 4000;
 
 /**
@@ -13,7 +13,7 @@ export function longText(label: string, text: string, total = text.length): HTML
 	const cut = text.length > firstPart;
 	block.append(element('span', null, cut ? `${text.slice(0, firstPart)}…` : text));
 	const rest =
-		total > text.length && `The view shows the first ${formatCount(text.length)} of ${formatCount(total)} characters.`;
+		total > text.length && `Showing the first ${formatCount(text.length)} of ${formatCount(total)} characters.`;
 	if (text === '') block.append(element('span', { class: 'quiet' }, '(empty)'));
 	if (!cut) return element('div', null, block, rest && element('p', { class: 'quiet' }, rest));
 	const all = element(

@@ -7,9 +7,9 @@ type State = Readonly<Record<string, unknown>>;
 const longest = 1500;
 
 /**
- * Creates a table with the attributes of the instance and their changes.
+ * Creates a table of the instance's attributes and their changes.
  * @param before state before the turn; undefined if unknown
- * @param other name of the episode being compared with, and the differences from its state
+ * @param other name of the episode to compare with, and the differences from its state
  */
 export function stateTable(
 	state: State,

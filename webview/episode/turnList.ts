@@ -102,7 +102,7 @@ function turnMarks(branch: EpisodeBranch, i: number, difference: BranchDifferenc
 		ended && mark('done', 'done'),
 		kind !== '' && mark(kind, 'differs'),
 		typeof turn.reward === 'number' &&
-			element('span', { class: 'quiet turn-reward', title: 'Reward of the turn' }, formatNumber(turn.reward, 3)),
+			element('span', { class: 'quiet turn-reward', title: 'Turn reward' }, formatNumber(turn.reward, 3)),
 		turn.durationMs !== null &&
 			element('span', { class: 'quiet turn-time' }, plainLabel(formatDuration(turn.durationMs / 1000))),
 	];

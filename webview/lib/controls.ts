@@ -123,7 +123,7 @@ export interface Choice {
 
 export interface DropdownOptions {
 	readonly label: string;
-	/** Whether to show the label next to the control; it is announced in any case. */
+	/** Whether to show the label next to the control; it is announced either way. */
 	readonly showLabel?: boolean;
 	readonly choices: readonly Choice[];
 	readonly value: string;

@@ -57,8 +57,9 @@ export interface DataTableOptions {
 const rowHeight = 24;
 
 /**
- * Grid that draws only the visible rows, so it can have any number. Arrow keys, Page Up, Page Down, Home and End move
- * between cells, and Enter opens a row. Columns can be resized with the pointer or with Alt+Left and Alt+Right.
+ * Grid that draws only the visible rows, so it can have any number of rows. Arrow keys, Page Up, Page Down, Home and
+ * End move between cells, and Enter opens a row. Columns can be resized with the pointer or with Alt+Left and
+ * Alt+Right.
  */
 export class DataTable extends Disposable {
 	readonly element: HTMLElement;

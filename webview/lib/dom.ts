@@ -88,7 +88,7 @@ export function unseen(words: string): HTMLElement {
 }
 
 let lastId = 0;
-/** Returns an id that is unique in the page. */
+/** Returns an id that is unique on the page. */
 export function uniqueId(prefix: string): string {
 	lastId += 1;
 	return `${prefix}-${lastId}`;

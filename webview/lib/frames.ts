@@ -5,7 +5,7 @@ export interface FrameSource {
 }
 
 /**
- * Animation frames that pause while the page is hidden. VS Code keeps the page of a hidden tab alive and the browser
+ * Animation frames that pause while the page is hidden. VS Code keeps a hidden tab's page alive, and the browser
  * continues to send it frames. Requests made while the page is hidden run when it becomes visible again.
  */
 export class Frames {

@@ -29,7 +29,7 @@ export interface Theme {
 	 * color's fraction.
 	 */
 	solid(index: number, share: number): string;
-	/** Returns the dash pattern of a line by its index in the chart; empty unless in high contrast. */
+	/** Returns a line's dash pattern by its index in the chart; empty unless in high contrast. */
 	dash(index: number): readonly number[];
 }
 
@@ -85,7 +85,7 @@ export function buildTheme(kind: ThemeKind, read: ReadVariable): Theme {
 	const series: Color[] = [];
 	for (const [name, forDark, forLight] of seriesSources) {
 		const ours = dark ? forDark : forLight;
-		// A theme without its own orange provides the translucent color of search matches, which would look brown.
+		// In a theme without its own orange, this is the translucent color of search matches, which would look brown.
 		const theirs = withContrast(withAlpha(color(name, ours), 1), background, min);
 		// Some themes use the same color for two of these names.
 		const taken = series.some((other) => distance(other, theirs) < 60);

@@ -34,7 +34,7 @@ export class FixedHeights implements RowHeights {
 	}
 }
 
-/** Row heights that are estimated first and measured later, in a Fenwick tree so that each update costs O(log n). */
+/** Row heights, first estimated and later measured, in a Fenwick tree so that each update costs O(log n). */
 export class VariableHeights implements RowHeights {
 	readonly count: number;
 	readonly #heights: Float64Array;

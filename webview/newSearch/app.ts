@@ -79,7 +79,7 @@ export class App extends Disposable {
 		this.#scorerRow = row('Scorer', this.#scorer.element, this.#scorerNote);
 		this.#empty = emptyState({
 			title: 'No policy yet',
-			text: 'A search needs a policy: a checkpoint of a run, a running engine, or an OpenAI-compatible server.',
+			text: 'A search needs a policy: a checkpoint from a run, a running engine, or an OpenAI-compatible server.',
 			actions: [
 				{ label: 'Start Demo Run', run: () => model.runDemo() },
 				{ label: 'Add a Server…', run: () => void model.choosePolicy() },

@@ -60,8 +60,8 @@ export class EnvironmentRows extends Disposable {
 	}
 
 	/**
-	 * Reads the rows of an environment for a policy, unless they have already been read. Changing the limits does not
-	 * trigger another read.
+	 * Reads an environment's rows for a policy, unless they have already been read. Changing the limits does not trigger
+	 * another read.
 	 */
 	read(environment: SearchEnvironment | null, policy: PolicySpec | undefined): void {
 		const key = environment === null ? '' : JSON.stringify([environmentKey(environment), policy]);

@@ -81,7 +81,7 @@ export class RowField {
 	}
 }
 
-/** Limits the turns of an episode. */
+/** Limits the number of turns in an episode. */
 export class TurnsField {
 	readonly element: HTMLElement;
 	readonly #model: NewSearchModel;
@@ -89,7 +89,7 @@ export class TurnsField {
 
 	constructor(model: NewSearchModel) {
 		this.#model = model;
-		const note = element('p', { class: 'quiet' }, 'Turns with tool calls, after which an episode ends');
+		const note = element('p', { class: 'quiet' }, 'An episode ends after this many turns with tool calls');
 		this.element = row('Max turns', this.#text, note);
 		this.#text.addEventListener('input', () => model.typeTurns(this.#text.value));
 	}

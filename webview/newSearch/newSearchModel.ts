@@ -111,8 +111,7 @@ export class NewSearchModel extends Disposable {
 	}
 
 	/**
-	 * The environment in which episodes are played: the selected one, or by default the one that the policy was trained
-	 * in.
+	 * The environment in which episodes are played: the selected one or, by default, the one the policy was trained in.
 	 */
 	get environment(): SearchEnvironment | null {
 		const { environment } = this.#draft;
@@ -132,12 +131,14 @@ export class NewSearchModel extends Disposable {
 		return strategyOf(this.#draft, this.environment !== null);
 	}
 
-	/** Purpose of the scorer in the strategy; undefined if the strategy does not need one. */
+	/** What the strategy uses the scorer for; undefined if the strategy does not need one. */
 	get scorerScope(): ScorerScope | undefined {
 		return needsOf(this.strategy, this.#params()).scorer;
 	}
 
-	/** Whether the strategy extends prefixes, in which case the step rule matters. Steps of an episode are its turns. */
+	/**
+	 * Whether the strategy extends prefixes, in which case the step rule matters. The steps of an episode are its turns.
+	 */
 	get usesSteps(): boolean {
 		if (this.environment !== null) return false;
 		const { name } = this.strategy;
@@ -237,7 +238,7 @@ export class NewSearchModel extends Disposable {
 		else this.#changed.fire();
 	}
 
-	/** Changes the text of the problem. Discards a gold answer or row that belongs to a different text. */
+	/** Changes the problem text. Discards a gold answer or row that belongs to a different text. */
 	typeProblem(prompt: string): void {
 		const before = this.#draft.problem;
 		const answer = this.#suggested ? null : (before?.answer ?? null);

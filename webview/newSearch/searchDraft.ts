@@ -6,7 +6,7 @@ const firstStrategy = 'self-consistency';
 /** Strategy for the first search over episodes. */
 const firstEpisodeStrategy = 'best-of-n';
 
-/** Returns the strategy of a draft, or a default if it has none or one that cannot play episodes. */
+/** Returns a draft's strategy, or a default if it has none or has one that cannot play episodes. */
 export function strategyOf({ strategy }: SearchDraft, episodes: boolean): AnyStrategy {
 	const chosen = strategies.find(({ name }) => name === strategy);
 	if (!episodes) return chosen ?? named(firstStrategy);

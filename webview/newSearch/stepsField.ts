@@ -23,7 +23,7 @@ function ruleText(rule: string): string {
 	);
 }
 
-/** Field for where a step ends: automatic, by a rule, or at a given text. */
+/** Field for choosing where a step ends: automatic, by a rule, or at a given text. */
 export class StepsField {
 	readonly element: HTMLElement;
 	readonly #model: NewSearchModel;

@@ -10,7 +10,7 @@ import { appendMarked } from '../lib/trace/textBody.ts';
 import type { PlaygroundModel } from './playgroundModel.ts';
 import { type SampleActions, SampleCard } from './sampleCard.ts';
 
-/** Maximum number of displayed characters of a prompt. */
+/** Maximum number of prompt characters to display. */
 const maxShown = 20_000;
 
 /** Exchange with the prompt and a column per policy. */

@@ -40,7 +40,7 @@ const usual: Readonly<Record<Field, string>> = {
 	samples: '1',
 };
 
-/** Minimum, maximum, and whether the value is an integer, by field. */
+/** Minimum, maximum, and whether the value is an integer, for each field. */
 const bounds: Readonly<Record<Field, readonly [number, number, boolean]>> = {
 	temperature: [0, 10, false],
 	topP: [0, 1, false],

@@ -54,7 +54,7 @@ export class PolicyBar {
 		if (focused) this.element.querySelector<HTMLElement>('button')?.focus();
 	}
 
-	/** Offers episodes for a policy that was trained on them, because questions only sample their first turn. */
+	/** Offers episodes for a policy that was trained on them, because questions sample only their first turn. */
 	#episode({ name, environment }: ChosenPolicy, side: 0 | 1): HTMLElement | null {
 		if (environment === null) return null;
 		const both = this.#model.policies.every((policy) => policy !== null);

@@ -165,7 +165,7 @@ export class App extends Disposable {
 	#showRemark(): void {
 		const { runs, chosen, remark, fault, known, answer } = this.#model;
 		const parts = [
-			// With a result on screen, there is no empty state to show the error.
+			// With a result on screen, there is no empty state in which to show the error.
 			fault !== null && answer !== null ? [fault.message, fault.action].filter(Boolean).join(' ') : null,
 			known && runs.length > 0 ? indexRemark(runs, chosen) : null,
 			chosen !== null && chosen.length === 0 ? 'No run is selected.' : null,

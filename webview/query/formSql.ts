@@ -10,7 +10,7 @@ export function quoteText(text: string): string {
 	return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** Returns the SQL expression for a form column in the view `rollouts`. */
+/** Returns the SQL expression for a form column in the `rollouts` view. */
 export function columnSql(id: string): string {
 	const component = componentOf(id);
 	return component === null ? quoteName(id) : `rewards[${quoteText(component)}]`;

@@ -49,7 +49,7 @@ export const emptyForm: QueryForm = {
 
 /** Column available in the form. */
 export interface FormColumn {
-	/** Column of the view `rollouts`, or `rewards.` followed by a component name. */
+	/** Column of the `rollouts` view, or `rewards.` followed by a component name. */
 	readonly id: string;
 	readonly label: string;
 	readonly kind: ColumnKind;

@@ -22,8 +22,8 @@ export function numericColumns({ columns }: ResultTable): string[] {
 }
 
 /**
- * Returns the default columns: the second numeric column by the first one, or by the first text column; null if there
- * are no numeric columns.
+ * Returns the default columns: the second numeric column against the first or, if there is only one, that column
+ * against the first text column; null if there are no numeric columns.
  */
 export function firstChoice(table: ResultTable): ChartChoice | null {
 	const numbers = numericColumns(table);

@@ -1,7 +1,7 @@
 import type { Sort } from '../../src/protocol/queryMessages.ts';
 import { quoteName } from './formSql.ts';
 
-/** Matches string literals, identifiers and comments, in which a semicolon does not end the statement. */
+/** Matches string literals, identifiers and comments, where a semicolon does not end the statement. */
 const passages =
 	/'(?:[^']|'')*'|"(?:[^"]|"")*"|\$([A-Za-z_]\w*)?\$.*?\$\1\$|--[^\n]*|\/\*.*?\*\/|;|[^'"$;\-/]+|[\s\S]/gs;
 

@@ -7,7 +7,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 export interface MarkdownParts {
 	/** Creates a link to run data. Called in text order. */
 	readonly citation: (address: string, content: readonly Child[]) => HTMLElement;
-	/** Creates the chart of a metric. */
+	/** Creates a metric's chart. */
 	readonly chart: (address: string, title: string) => HTMLElement;
 	/** Called for an address in code, which does not become a link. */
 	readonly skipped: (address: string) => void;
@@ -99,7 +99,7 @@ function partView(part: Inline, parts: MarkdownParts): Child[] {
 				: [`${part.text} (${part.target})`];
 		case 'link': {
 			const text = textOf(part.content);
-			// Do not nest a link in the text of another one.
+			// Do not nest a link inside another link's text.
 			if (part.target.startsWith('rl://')) return [parts.citation(part.target, [text])];
 			const inner = inlineView(part.content, parts);
 			return text === part.target ? inner : [...inner, ` (${part.target})`];

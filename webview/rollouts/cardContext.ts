@@ -127,7 +127,7 @@ export function cardContext(model: RolloutsModel, group: CardGroup, say: (text: 
 	};
 }
 
-/** Returns the picture of a group, if it is the open one. */
+/** Returns a group's picture, if the group is the open one. */
 function groupPicture(model: RolloutsModel, { step, group }: CardGroup): GroupPicture | null {
 	const { groupContent } = model;
 	if (groupContent.state !== 'ready') return null;

@@ -46,7 +46,7 @@ interface Rated {
 
 /**
  * Returns the two completions to open for comparison: the last two selected. If fewer are selected, returns the
- * selected or current completion and the one in its group whose reward differs most.
+ * selected or current completion and the one in its group whose reward differs the most.
  */
 export function pairToCompare(
 	chosen: readonly Place[],

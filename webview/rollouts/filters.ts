@@ -68,7 +68,7 @@ export function foundFromColumns(columns: {
 	return found;
 }
 
-/** Threshold below which an advantage is considered zero, because advantages are floating-point sums. */
+/** Threshold below which an advantage counts as zero; needed because advantages are floating-point sums. */
 const zeroAdvantage = 1e-9;
 
 function signMatches(advantage: number | null, wanted: Filters['advantage']): boolean {

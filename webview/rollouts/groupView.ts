@@ -25,7 +25,7 @@ const shortCompletion = 900;
 /** Minimum pane width for showing columns, in pixels. */
 const narrowPane = 560;
 
-/** Resolves the layout `auto` to a specific layout. */
+/** Resolves the `auto` layout to a specific one. */
 export function resolveLayout(layout: Layout, longest: number, width: number): Exclude<Layout, 'auto'> {
 	if (layout !== 'auto') return layout;
 	if (width < narrowPane) return 'stacked';

@@ -40,7 +40,7 @@ interface Binding {
 	readonly does: string;
 }
 
-/** All keyboard shortcuts in the panel, which are listed in the help dialog. */
+/** All keyboard shortcuts in the panel, as listed in the help dialog. */
 export const bindings: readonly Binding[] = [
 	{ command: 'next-group', keys: ['j'], shown: ['j'], does: 'Next group' },
 	{ command: 'previous-group', keys: ['k'], shown: ['k'], does: 'Previous group' },

@@ -47,7 +47,7 @@ export class PictureView implements IDisposable {
 /** Returns the picture of a completion's prompt with the completion's boxes, or null if there is none. */
 export function pictureOf({ index, boxes }: RolloutDetail, picture: GroupPicture | null): PictureView | null {
 	if (picture === null) return null;
-	return new PictureView(`Picture with the boxes of completion ${index}`, picture, boxes ?? []);
+	return new PictureView(`Picture with the boxes from completion ${index}`, picture, boxes ?? []);
 }
 
 function boxElement({ kind, left, top, width, height, label, confidence, iou }: DrawnBox): HTMLElement {

@@ -27,7 +27,7 @@ export const markNames: Readonly<Record<MarkKind, { readonly name: string; reado
 	repeated: { name: 'Repetition', title: 'Repetition: a 4-gram that appeared earlier in the text' },
 	foreign: {
 		name: 'Other language',
-		title: 'Other language: a different script or language from the rest of the text',
+		title: 'Other language: a script or language that differs from the rest of the text',
 	},
 	concluded: {
 		name: 'Conclusion',

@@ -2,7 +2,7 @@ import { formatCounted, formatDuration } from '../../src/base/format.ts';
 import type { RolloutTimeline, TimelineActivity, TimelineKind } from '../../src/protocol/rolloutTimeline.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 
-/** Maximum number of rows; activities that overlap with more others share the last row. */
+/** Maximum number of rows; activities that would need further rows share the last one. */
 const maxRows = 12;
 
 export const kindNames: Readonly<Record<TimelineKind, string>> = {
@@ -14,7 +14,7 @@ export const kindNames: Readonly<Record<TimelineKind, string>> = {
 };
 
 export interface TimelineLayout {
-	/** Row of each activity, from 0. */
+	/** 0-based row of each activity. */
 	readonly rows: readonly number[];
 	readonly rowCount: number;
 	/** Latest recorded time, in seconds. */

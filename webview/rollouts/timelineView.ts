@@ -8,7 +8,7 @@ const rowHeight = 16;
 
 /**
  * Activities of a rollout over time, as bars. Arrow keys, Home and End select an activity, which is described below the
- * bars. Activities without a recorded duration are drawn as marks without a length.
+ * bars. Activities without a recorded duration are drawn as marks with no length.
  */
 export class TimelineView {
 	readonly element: HTMLElement;

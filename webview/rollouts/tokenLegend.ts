@@ -31,7 +31,7 @@ export function tokenLegend(view: TokenValue, largestAdvantage: number, observed
 		observed &&
 			element(
 				'span',
-				{ class: 'legend-observed', title: 'Tokens that came from the environment are not trained on' },
+				{ class: 'legend-observed', title: 'Tokens from the environment are not trained on' },
 				element('span', { class: `swatch ${observedClass}`, aria: { hidden: true } }),
 				' from the environment',
 			),

@@ -94,10 +94,10 @@ export function levelClass(view: TokenValue, level: number | null): string {
 	return level > 0 ? `above-${level}` : `level-${-level}`;
 }
 
-/** Class of tokens that came from an environment. */
+/** Class for tokens from an environment. */
 export const observedClass = 'observed';
 
-/** Returns a predicate for the tokens that came from an environment. */
+/** Returns a predicate for tokens from an environment. */
 export function observedTokens({ observed = [] }: TokenColumns): (token: number) => boolean {
 	return (token) => {
 		let low = 0;

@@ -189,7 +189,7 @@ export class TrainingView extends Disposable {
 				this.#changed.has(at) &&
 					element(
 						'span',
-						{ class: 'badge', title: 'The most frequent answer differs from that of the previous step' },
+						{ class: 'badge', title: 'The most frequent answer differs from the previous step’s' },
 						unseen(', '),
 						'changed',
 					),

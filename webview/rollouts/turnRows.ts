@@ -41,7 +41,7 @@ export type TurnRow =
 			readonly result: number | null;
 			readonly made: MadeCallContent | null;
 	  }
-	/** The state of the environment after a turn that starts with the message. */
+	/** The environment's state after a turn that starts with the message. */
 	| {
 			readonly kind: 'state';
 			readonly message: number;
@@ -69,7 +69,7 @@ export class TurnTree {
 	readonly parents: readonly (number | null)[];
 	/** Messages without a successor. */
 	readonly leaves: readonly number[];
-	/** Turns by their first message. */
+	/** Turns, keyed by their first message. */
 	readonly made: ReadonlyMap<number, MadeContent>;
 	readonly #children: ReadonlyMap<number | null, readonly number[]>;
 

@@ -142,7 +142,7 @@ export class TurnsBody implements IDisposable {
 		this.element.querySelector<HTMLElement>(`[data-fold="${message}"]`)?.focus();
 	}
 
-	/** Draws the position among the branches, with previous and next buttons. */
+	/** Draws the current position among the branches, with previous and next buttons. */
 	#drawBranches(): void {
 		const { leaves } = this.#tree;
 		const at = leaves.indexOf(this.#leaf);

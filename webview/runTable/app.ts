@@ -175,7 +175,7 @@ export class App extends Disposable {
 		this.#live.announce(`${line.group.label} ${line.expanded ? 'collapsed' : 'expanded'}`);
 	}
 
-	/** Selects the run of the focused row with the space bar. */
+	/** Selects the focused row's run when Space is pressed. */
 	#onKey(event: KeyboardEvent): void {
 		const target = event.target as HTMLElement;
 		const row = target.closest('.data-rows .data-row');

@@ -24,9 +24,9 @@ const partial = 'Incomplete';
 const share = (value: number) => formatPercent(value);
 const oracleNotes = {
 	answers:
-		'Oracle upper bounds use the gold answer. They show the effect of perfect selection and are not achievable results.',
+		'Oracle upper bounds use the gold answer. They show the effect of perfect selection and are not achievable in practice.',
 	episodes:
-		'Oracle upper bounds use the environment’s reward. They are achievable only where the reward is known when the policy is used.',
+		'Oracle upper bounds use the environment’s reward. They are achievable only where the reward is known at inference time.',
 } as const;
 
 /** Strategy comparison view: progress, plot, table, and searches for the selected point. */

@@ -132,7 +132,7 @@ export class SearchList {
 						'p',
 						{ class: 'quiet' },
 						this.#played
-							? 'This point selects among independent episodes. Each tree shows all of them. The verdict shown here is for the first one, or for the majority if they state answers.'
+							? 'This point selects among independent episodes. Each tree shows all of them. The verdict shown here is for the first one, or for the majority answer if they contain answers.'
 							: 'This point selects among independent samples. Each tree lists all samples with their values. The verdict shown here is for the majority answer.',
 					)
 				: null,

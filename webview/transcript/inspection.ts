@@ -10,7 +10,7 @@ import {
 import type { Transcript } from '../../src/core/transcript/transcript.ts';
 import type { LongInspection } from '../../src/protocol/transcriptMessages.ts';
 
-/** The parts of a finding that are shown. */
+/** The displayed parts of a finding. */
 export type ShownFinding = Pick<Finding, 'severity' | 'title' | 'text' | 'at' | 'quotes'>;
 
 /** Findings, links and tokens of a conversation. */
@@ -18,7 +18,7 @@ export interface Inspection {
 	/** Whether the messages were checked; very long conversations are not. */
 	readonly checked: boolean;
 	readonly findings: readonly ShownFinding[];
-	/** Number of findings by severity, including those that are not in the list. */
+	/** Number of findings by severity, including those not in the list. */
 	readonly counts: { readonly error: number; readonly warning: number; readonly info: number };
 	readonly references: readonly AnswerReferences[];
 	readonly totals: TokenTotals;
@@ -28,7 +28,7 @@ export interface Inspection {
 	/** Findings, keyed by the first message that they refer to. */
 	readonly findingsAt: ReadonlyMap<number, readonly ShownFinding[]>;
 	readonly calls: number;
-	/** Returns the messages with results of a call. */
+	/** Returns the messages with a call's results. */
 	results(message: number, call: number): readonly number[];
 	/** Returns the message with the call that a result belongs to, or null. */
 	callOf(result: number): number | null;

@@ -10,7 +10,7 @@ export class LineMessages {
 	readonly #lineOf: Int32Array | null;
 	readonly count: number;
 
-	/** @param inspected messages and lines of the text at its last inspection; null before the first one */
+	/** @param inspected messages and lines found when the text was last inspected; null before the first time */
 	constructor(
 		lines: LineStore,
 		inspected: { readonly lineOf: Int32Array | null; readonly messages: number; readonly lines: number } | null,
@@ -51,7 +51,7 @@ export class LineMessages {
 		return low;
 	}
 
-	/** Returns the line of a message. */
+	/** Returns a message's line. */
 	lineOf(index: number): number {
 		return this.#lineOf === null ? index : (this.#lineOf[index] ?? this.#lines.count);
 	}
@@ -74,7 +74,7 @@ function unreadable({ text, fault, number }: StoredLine): Omit<TranscriptMessage
 	};
 }
 
-/** Merges the messages of a line into one, because message numbers are unknown until the text has been inspected. */
+/** Merges a line's messages into one, because message numbers are unknown until the text has been inspected. */
 function joined({ messages, number }: StoredLine): Omit<TranscriptMessage, 'index'> {
 	const [first] = messages as [StoredLine['messages'][number]];
 	return {

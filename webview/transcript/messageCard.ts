@@ -262,7 +262,7 @@ export class MessageCard implements IDisposable {
 	}
 }
 
-/** Pretty-prints results that are JSON. */
+/** Pretty-prints JSON results. */
 function formatted(text: string): string {
 	if (text.length > formattedLimit || !/^\s*[[{]/.test(text)) return text;
 	try {

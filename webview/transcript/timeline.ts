@@ -80,7 +80,7 @@ export class Timeline extends Disposable {
 		this.#list.reveal(index);
 		this.#cards.get(index)?.focus();
 		this.#wanted = this.#cards.has(index) ? null : index;
-		// An expanded card has its final height only at the end of the next frame.
+		// An expanded card reaches its final height only at the end of the next frame.
 		this.#shown++;
 		const shown = this.#shown;
 		requestAnimationFrame(() =>

@@ -99,7 +99,7 @@ export class TranscriptModel extends Disposable {
 		if (index < 0 || index >= this.count) return null;
 		if (this.#lines === null) return this.#transcript?.messages[index] ?? null;
 		const message = this.#lines.at(index);
-		// Messages of a sample are lines of a temporary file.
+		// A sample's messages are lines in a temporary file.
 		return message === null || this.sample === null ? message : { ...message, place: null };
 	}
 
@@ -144,7 +144,7 @@ export class TranscriptModel extends Disposable {
 		void this.#load(version, event.size);
 	}
 
-	/** After a reload, requests the sample that was shown previously. */
+	/** After a reload, requests the previously shown sample. */
 	#wantsOther(sample: Snapshot['sample']): boolean {
 		const saved = this.#saved;
 		if (sample === null || saved === undefined || JSON.stringify(saved.place) !== JSON.stringify(this.place))
@@ -183,7 +183,7 @@ export class TranscriptModel extends Disposable {
 		this.#found = inspection;
 		this.inspection = inspection === null ? null : inspectedLines(inspection);
 		this.finding = -1;
-		// Tokens and attachments of a sample are read after its messages.
+		// A sample's tokens and attachments are read after its messages.
 		if (this.sample !== null) this.#store.reload();
 		const lines = new LineMessages(this.#store, inspection);
 		this.#lines = lines;

@@ -3,7 +3,7 @@ import { stopText } from '../../src/core/search/stopText.ts';
 import type { TreeEvent, TreeEventType } from '../../src/protocol/treeLog.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 
-/** Labels of event types. */
+/** Labels for event types. */
 export const eventNames: Readonly<Record<TreeEventType, string>> = {
 	start: 'Start',
 	node: 'Expansion',

@@ -10,8 +10,7 @@ import type { TreeModel } from './treeModel.ts';
 import type { TreeSide } from './treeSide.ts';
 
 /**
- * Computes the layout of a side from all its events, regardless of the replay position, with the current folds and
- * filter.
+ * Computes a side's layout from all its events, regardless of the replay position, with the current folds and filter.
  */
 export function layoutOfSide({ options, selection, folds }: TreeModel, side: TreeSide, kind: LayoutKind): Layout {
 	const { latest } = side;
@@ -26,7 +25,7 @@ export function layoutOfSide({ options, selection, folds }: TreeModel, side: Tre
 	return makeLayout(kind, latest.nodes, tree, options.timeUnit);
 }
 
-/** Computes the appearance of a side at the current replay position. */
+/** Computes a side's appearance at the current replay position. */
 export function sceneOfSide(model: TreeModel, side: TreeSide, layout: Layout, coloring: Coloring): Scene {
 	const { hits, options, current, selected } = model;
 	const tree = side.shown;

@@ -12,7 +12,7 @@ type EventsMessage = Extract<TreeViewEvent, { type: 'events' }>;
 export class TreeSide {
 	readonly name: SideName;
 	source: TreeSource;
-	/** Whether everything in the log at the time of opening has been received. */
+	/** Whether everything that was in the log when it was opened has been received. */
 	complete = false;
 	failure: { readonly message: string; readonly action: string | null } | null = null;
 	readonly latest = new SearchTree();
@@ -52,9 +52,7 @@ export class TreeSide {
 		return this.events[this.moment - 1] ?? null;
 	}
 
-	/**
-	 * Adds events. Returns false if they do not continue the known ones, in which case a new snapshot must be requested.
-	 */
+	/** Adds events. Returns false if they do not follow the known ones, in which case a new snapshot must be requested. */
 	receive({ generation, from, lines, complete }: EventsMessage): boolean {
 		if (generation !== this.#generation) return generation < this.#generation;
 		const events = eventsOfLines(this.#decoder.decode(lines));

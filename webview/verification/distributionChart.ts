@@ -7,7 +7,7 @@ import { type Bin, binLabel, binWords, type Distribution, distribution, sourceNa
 import { panel } from './panel.ts';
 import type { ResultsModel } from './resultsModel.ts';
 
-/** Maximum number of bins that each get a label. */
+/** Maximum number of bins for which every bin gets a label. */
 const named = 7;
 
 /** Histogram grouped by source, with a table alternative. Clicking a bin shows its rows. */

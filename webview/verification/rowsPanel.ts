@@ -73,7 +73,7 @@ export class RowsPanel extends Disposable {
 		this.#list.update(shown.length, row === null ? -1 : shown.indexOf(row));
 	}
 
-	/** Redraws after another row has been opened. */
+	/** Redraws after a different row has been opened. */
 	open(): void {
 		const { shown, row } = this.#model;
 		this.#list.update(shown.length, row === null ? -1 : shown.indexOf(row));

@@ -4,7 +4,7 @@ import { type QuotedNumber, quotedNumbers } from './quotedNumber.ts';
 /** An `rl://` address found in text, or in a link that opens it. */
 export interface Citation {
 	readonly address: string;
-	/** Where the address or link is in the text, in UTF-16 code units. */
+	/** Offset of the address or link in the text, in UTF-16 code units. */
 	readonly offset: number;
 	readonly length: number;
 	/** 1-based. */
@@ -18,8 +18,10 @@ export interface Citation {
 export const maxCitations = 10_000;
 
 /**
- * Finds addresses in Markdown: in links, autolinks, code, and plain text. A citation's numbers are those in its link text (`[0.62](rl://...)`). If there are none, the last number before the citation in the same line and sentence
- * is used, unless another citation follows that number. Numbers that identify a location (`step 12`, `group 3`) do not count.
+ * Finds addresses in Markdown: in links, autolinks, code, and plain text. A citation's numbers are those in its link
+ * text (`[0.62](rl://...)`). If there are none, the last number before the citation is used if it is on the same line
+ * and in the same sentence, and no other citation comes between them. Numbers that identify a location (`step 12`,
+ * `group 3`) do not count.
  */
 export function findCitations(text: string): Citation[] {
 	const found: Citation[] = [];

@@ -1,7 +1,7 @@
 import { Failure } from '../../base/failure.ts';
 import type { RolloutSplit } from '../../protocol/rolloutSplit.ts';
 
-/** Location in data, as cited in answers and reports. `run` is the run's folder name. */
+/** A data location, as cited in answers and reports. `run` is the run's folder name. */
 export type DataAddress =
 	| { readonly kind: 'run'; readonly run: string }
 	| { readonly kind: 'metric'; readonly run: string; readonly metric: string; readonly step: number | null }
@@ -24,7 +24,7 @@ export type DataAddress =
 			readonly tokens: readonly [number, number] | null;
 	  }
 	| ({ readonly kind: 'evaluation' } & EvaluationPlace)
-	/** A paired test of this evaluation and another one on the same problems. */
+	/** A paired test of this evaluation against another on the same problems. */
 	| ({ readonly kind: 'comparison'; readonly other: EvaluationPlace } & EvaluationPlace)
 	/** An agent's report, identified by its name without the extension, starting at a byte offset. */
 	| { readonly kind: 'report'; readonly run: string; readonly name: string; readonly offset: number }
@@ -50,7 +50,9 @@ export type DataAddress =
 			readonly row: number | null;
 	  };
 
-/** An evaluation during training at a step; without a step, an evaluation of a checkpoint, by its folder name. */
+/**
+ * An evaluation at a training step or, without a step, an evaluation of a checkpoint, identified by its folder name.
+ */
 export interface EvaluationPlace {
 	readonly run: string;
 	readonly name: string;
@@ -160,7 +162,7 @@ export function parseAddress(text: string): DataAddress {
 			reader.only('tree');
 			const search = reader.name(0);
 			if (!isRelative(search) || (run !== '' && search.includes('/')))
-				throw wrong('the search is not a valid file name');
+				throw wrong('the search name is not a valid file name');
 			const tree = reader.parameter('tree') ?? 1;
 			if (tree < 1) throw wrong('trees are numbered from 1');
 			const node = kinds === 'search' ? null : reader.whole(1, 'the node');
@@ -185,7 +187,7 @@ export function parseAddress(text: string): DataAddress {
 const form =
 	'rl://RUN/step/12/group/3/completion/5#tokens=40-60, rl://RUN/metric/NAME?step=12, or rl://RUN/search/LOG/node/5';
 
-/** Whether a path stays inside the folder that it is relative to. */
+/** Whether a relative path stays inside its base folder. */
 const isRelative = (path: string) =>
 	path !== '' && !/[\\\0]/.test(path) && !path.split('/').some((part) => part === '' || part === '.' || part === '..');
 

@@ -3,12 +3,12 @@ import { addressOfLink } from './openLink.ts';
 /** An address in a text: `rl://...`, or a link that opens one. */
 export interface FoundAddress {
 	readonly address: string;
-	/** Where the address or link is in the text, in UTF-16 code units. */
+	/** Offset of the address or link in the text, in UTF-16 code units. */
 	readonly offset: number;
 	readonly length: number;
 }
 
-/** Repetitions are bounded, so that matching a malicious text does not take quadratic time. */
+/** Repetitions are bounded so that malicious text cannot make matching take quadratic time. */
 const written =
 	/\b(?:rl:\/\/|[a-z][a-z0-9+.-]{0,40}:\/\/reasoning-lab\.reasoning-lab\/open\?address=)[^\s<>"'`|\\^{}]{0,8000}/gi;
 
@@ -21,7 +21,7 @@ export function* findAddresses(text: string): Generator<FoundAddress> {
 	}
 }
 
-/** Returns a text with addresses in place of links that open them, which depend on the editor. */
+/** Replaces links with the addresses that they open, because links depend on the editor. */
 export function withAddresses(text: string): string {
 	let [plain, end] = ['', 0];
 	for (const { address, offset, length } of findAddresses(text)) {

@@ -6,7 +6,7 @@ export const isScheme = (text: string): boolean => /^[a-z][a-z0-9+.-]{0,40}$/.te
 
 /**
  * Returns the link that opens an address in the editor with the given URI scheme. Chats and Markdown previews open such
- * links, but not `rl://`. The link contains no character that would end a link in Markdown.
+ * links, but not `rl://`. The link contains no characters that would end a Markdown link.
  */
 export function openLink(scheme: string, address: string): string {
 	const encoded = encodeURIComponent(address.toWellFormed()).replace(

@@ -7,7 +7,7 @@ export interface QuotedNumber {
 	/** For a percentage, the percentage itself: 62 for "62%". */
 	readonly value: number;
 	readonly percent: boolean;
-	/** Maximum difference from the exact value that rounding to the written digits can cause. */
+	/** Maximum rounding error of a value with this many written digits. */
 	readonly tolerance: number;
 	/** For a p-value, how the text relates it to the number: `=` in "p = 0.03", `<` in "p < 0.05"; null otherwise. */
 	readonly p: Relation | null;
@@ -24,7 +24,7 @@ const number =
 /** Relations in the order of the groups below. */
 const relations: readonly Relation[] = ['=', '<=', '<', '>=', '>'];
 
-/** Text before the number of a p-value. Names such as "top-p" are not p-values. */
+/** Text before the number in a p-value. Names such as "top-p" are not p-values. */
 const pValue =
 	/(?<![\w-])p(?:(?:[\s-]?values?)?\s*(?:is|was|of)?\s*(?:(=|≈)|(<=|≤)|(<|below|less than)|(>=|≥)|(>|above|greater than))|[\s-]?values?(?:\s+(?:is|was|of))?:?)\s*$/i;
 

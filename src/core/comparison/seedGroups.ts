@@ -5,8 +5,8 @@ import type { CurvePoints } from './runCurves.ts';
 const incidental = new Set(['seed', 'name', 'workers', 'whenBusy']);
 
 /**
- * Assigns the same number to runs whose resolved recipes differ only in the seed, name or resources. The number is null
- * for a run that has no recipe or matches no other run.
+ * Assigns the same number to runs whose resolved recipes differ only in the seed, name, or resources. The number is
+ * null for a run that has no recipe or matches no other run.
  */
 export function seedGroups(recipes: readonly unknown[]): (number | null)[] {
 	const keys = recipes.map((recipe) => {
@@ -17,14 +17,14 @@ export function seedGroups(recipes: readonly unknown[]): (number | null)[] {
 	return keys.map((key) => (key === null || !several.includes(key) ? null : several.indexOf(key)));
 }
 
-/** Names of the curves with a group's mean minus and plus one standard deviation. */
+/** Names of the curves one standard deviation below and above a group's mean. */
 export const lowOf = (metric: string) => `${metric}\u0000low`;
 export const highOf = (metric: string) => `${metric}\u0000high`;
 
 /**
- * Returns the mean over runs at every step that all of them have, with one sample standard deviation (n - 1) below and
- * above it. A value that is missing in one run is missing in the mean, because a mean over fewer runs would jump. Times
- * are means of seconds since each run's first point.
+ * Returns the mean over runs at every step common to all of them, plus and minus one sample standard deviation (n - 1).
+ * If a value is missing in one run, it is missing in the mean, because a mean over fewer runs would jump. Times are
+ * mean seconds since each run's first point.
  * @param runs at least two
  */
 export function meanOfRuns(runs: readonly CurvePoints[]): CurvePoints {

@@ -92,7 +92,7 @@ function judgedSum({ prompt, answer, solution, key, row }: TaskProblem, random: 
 	};
 }
 
-/** Returns the number with one digit changed, mostly by 1, as after a wrong carry. */
+/** Returns the number with one digit changed, usually by 1, as in a carry error. */
 function wrongSum(sum: string, random: Random): string {
 	const place = random.int(sum.length);
 	const digit = Number(sum[place]);

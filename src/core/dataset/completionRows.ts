@@ -20,7 +20,7 @@ export interface CompletionColumns {
 	readonly prompt: string;
 	readonly completion: string;
 	readonly answer: string;
-	/** Column with the reasoning alone. In rows without a completion, one is built from this column and the answer. */
+	/** Column with just the reasoning. In rows without a completion, one is built from this column and the answer. */
 	readonly solution?: string | undefined;
 }
 

@@ -41,7 +41,7 @@ export function promptKey(prompt: string): string {
 	return /[^\S ]| {2}/.test(text) ? text.replace(/\s+/g, ' ') : text;
 }
 
-/** Returns the key of a problem with a picture, which differs for each picture. */
+/** Returns the key of a problem with an image. Different images give different keys. */
 function pictureKey(prompt: string, image: unknown): string {
 	const path = typeof image === 'object' && image !== null ? (image as { path?: unknown }).path : image;
 	// Keys of prompts contain no line breaks.

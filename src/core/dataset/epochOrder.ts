@@ -1,8 +1,8 @@
 import { Random } from '../../base/random.ts';
 
 /**
- * Row order across epochs, each of which is shuffled separately. The order depends only on the seed. Access is
- * sequential, so only one epoch is cached at a time.
+ * Row order across epochs, with a separate shuffle for each. The order depends only on the seed. Access is sequential,
+ * so only one epoch is cached at a time.
  */
 export class EpochOrder {
 	readonly #count: number;

@@ -2,7 +2,7 @@ import { Failure } from '../../base/failure.ts';
 import type { Random } from '../../base/random.ts';
 import type { Task, TaskProblem } from './problem.ts';
 
-/** Names of nodes, which are single letters so that a step is two tokens. */
+/** Node names: single letters, so that a step is two tokens. */
 const letters: readonly string[] = [...'abcdefghijklmnopqrstuvwxyz'];
 
 export interface GraphPathSettings {
@@ -37,9 +37,9 @@ function graphEdges(random: Random, { terms, nodes }: GraphPathSettings): [from:
 /**
  * Generates graph search problems such as `ab cf bd fe:a?de`, which asks which of the nodes d and e can be reached from
  * a along edges such as `ab`. Both nodes are at the end of equally long paths, and both halves of the graph are
- * generated the same way, so only a search from the start, or from both ends, can distinguish them. This is the form of
- * ProsQA (Hao et al. 2024, arXiv 2412.06769, section 4.1), with letters instead of sentences. A worked solution lists
- * the edges of the path: `ab;bd`.
+ * generated the same way, so only a search from the start, or from both ends, can distinguish them. The structure is
+ * that of ProsQA (Hao et al. 2024, arXiv 2412.06769, section 4.1), with letters instead of sentences. A worked solution
+ * lists the edges of the path: `ab;bd`.
  */
 export function graphPathTask({ terms, nodes }: GraphPathSettings): Task {
 	const fewest = 2 * (terms + 1);

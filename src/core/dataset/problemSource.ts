@@ -1,7 +1,7 @@
 import type { Problem, Question } from './problem.ts';
 
 export interface PosedProblems {
-	/** Returns the prompt that asks for a problem at the given index for the given seed. It has no answer. */
+	/** Returns a prompt that asks for a problem, given a seed and an index. It has no answer. */
 	ask(seed: number, index: number): Problem;
 	/**
 	 * Returns the problem posed in an answer to such a prompt, or null if the answer is not a valid problem. Held-out
@@ -27,7 +27,7 @@ export interface ProblemSource {
 	readonly hasSolutions: boolean;
 	/** Returns the training problem at the given index for the given seed. Rows are reshuffled every epoch. */
 	training(seed: number, index: number): Problem;
-	/** Columns of the rows, for a source whose problems are rows of a file. Absent for generators. */
+	/** Row columns, if the problems come from a file. Absent for generators. */
 	readonly columns?: readonly string[];
 	/** Training problems per epoch. Absent if unlimited. */
 	readonly trainingRows?: number;

@@ -14,8 +14,8 @@ function files(dataset: ResolvedDataset): string[] {
 }
 
 /**
- * Returns whether only the Python trainer can read the dataset (in recipes for the pytorch engine), in which case its
- * problems are not known in advance.
+ * Returns whether only the Python trainer can read the dataset (in recipes for the pytorch engine). If so, its problems
+ * are not known in advance.
  */
 export function isReadByTrainer(dataset: ResolvedDataset): boolean {
 	return files(dataset).some((path) => isHubDataset(path) || readByTrainer.includes(dataFileKind(path) ?? ''));

@@ -77,7 +77,7 @@ function readAnswer(answer: string): { numbers: number[]; value: number } | null
  * result is 1 modulo 5. A try is cheap and easy to check but mostly misses, so accuracy grows with the number of tries.
  * A worked solution with two tries is `3-1=2,+4=1,-2=4;try again;3+1=4,+4=3,-2=1`. Pretraining text uses a different
  * separator and also lists tries up to the one that reaches a number. It teaches the sums at every position of a long
- * solution, and what a hit is.
+ * solution, and what counts as a hit.
  */
 export function signsTask({ terms, modulus, style }: SignsSettings): Task {
 	const all = 2 ** (terms - 1);
@@ -127,7 +127,7 @@ export function signsTask({ terms, modulus, style }: SignsSettings): Task {
 		text(random: Random): string {
 			const { numbers, target, prompt } = posed(random);
 			const tries = worked(random, numbers, target, 'full');
-			// Without the colon, so that no text of this kind follows a prompt.
+			// Use no colon, so that such text never follows a prompt.
 			return `${prompt.replace(':', '=')} ${tries.map(({ steps }) => steps).join(also)}`;
 		},
 		verify({ row }, answer) {

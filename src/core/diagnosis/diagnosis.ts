@@ -17,7 +17,7 @@ interface Found {
 interface Working {
 	readonly rule: Rule;
 	readonly watch: Watch;
-	/** Ids of the findings that currently hold. */
+	/** Ids of the ongoing findings. */
 	holding: readonly string[];
 	/** Whether new rollouts have arrived that could serve as evidence. */
 	news: boolean;
@@ -66,7 +66,7 @@ export class Diagnosis {
 		this.#working = rules.map((rule) => ({ rule, watch: rule.watch(run), holding: [], news: false }));
 	}
 
-	/** All alerts so far, in the order they started. Alerts that no longer hold have a `lastStep`. */
+	/** All alerts so far, in the order they started. Resolved alerts have a `lastStep`. */
 	get alerts(): readonly Alert[] {
 		return [...this.#found.values()].map(({ alert }) => alert);
 	}
@@ -86,7 +86,7 @@ export class Diagnosis {
 		return this.#revision;
 	}
 
-	/** Ids of the alerts that hold at the newest step. */
+	/** Ids of the alerts that are ongoing at the newest step. */
 	get holding(): ReadonlySet<string> {
 		return new Set([...this.#found].filter(([, found]) => found.holds).map(([id]) => id));
 	}

@@ -13,8 +13,8 @@ import { limit } from './thresholds.ts';
 /** Maximum number of characters examined per completion. */
 const longestText = 200_000;
 /**
- * Number of characters at the end of a completion that are searched for loops. A loop does not stop, so it is still
- * visible at the end; the limit keeps the search fast.
+ * Number of characters to search for loops at the end of a completion. Loops do not stop, so they are still visible
+ * there; the limit keeps the search fast.
  */
 const loopText = 20_000;
 /**
@@ -43,7 +43,7 @@ function promptOf({ prompt, row }: RolloutLine): { prompt?: string } {
 	return Object.values(row).includes(prompt) ? { prompt } : {};
 }
 
-/** Facts for a rollout without calls from another trainer, in a group where other rollouts made calls. */
+/** Facts for another trainer's rollout that made no calls, in a group where other rollouts did. */
 const noCalls: EpisodeFacts = { calls: 0, failures: 0, cut: null };
 
 function episodeOf(rollout: RolloutLine): EpisodeFacts | null {
@@ -72,7 +72,7 @@ function answerOf(completion: string, tags: TraceTags | null): { readonly text: 
 	return { text: soleAnswer(parseTrace(completion, tags), tags)?.slice(0, longestAnswer).toLowerCase() ?? null };
 }
 
-/** Returns whether the answer is marked in the way the prompt requests. Used for runs from other trainers. */
+/** Returns whether the answer is marked as the prompt requests. Used for runs from other trainers. */
 function answeredOf(completion: string, prompt: string): boolean | null {
 	if (/\\boxed/.test(prompt)) return /\\boxed\s*\{/.test(completion);
 	if (/<answer>/i.test(prompt)) return /<answer>[\s\S]*?\S[\s\S]*?<\/answer>/i.test(completion.slice(-20_000));

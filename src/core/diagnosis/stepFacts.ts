@@ -31,7 +31,7 @@ export interface GroupFacts {
 	readonly answers?: readonly (string | null)[];
 	/** Majority language or script of a completion that mixes languages, or null for any other completion. */
 	readonly mixed?: readonly (string | null)[];
-	/** Absent if no rollout of the group is an episode. */
+	/** Absent if no rollout in the group is an episode. */
 	readonly episodes?: readonly EpisodeFacts[];
 	/**
 	 * For each reward, the number of pairs of identical completions and the number of those that it scored differently.

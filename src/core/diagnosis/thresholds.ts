@@ -17,7 +17,7 @@ export const thresholds = {
 	openingBatches: threshold(
 		3,
 		'batches',
-		'The first batch is sampled before any update, the next two after one and two updates. If the learning rate ruins a policy within a few updates, later batches no longer show the starting level.',
+		'The first batch is sampled before any update, and the next two after one and two updates. If the learning rate ruins a policy within a few updates, later batches no longer show the starting level.',
 	),
 	degradeShare: threshold(
 		0.25,
@@ -134,7 +134,7 @@ export const thresholds = {
 	squeezedLength: threshold(
 		0.8,
 		'of the initial length',
-		'A reduction by a fifth exceeds the usual variation in length.',
+		'A reduction of a fifth exceeds the usual variation in length.',
 	),
 
 	dominantShare: threshold(
@@ -254,7 +254,7 @@ export const thresholds = {
 	mismatchDifference: threshold(
 		0.05,
 		'nats per token',
-		'NeMo-RL recommends investigating when the two probabilities of a token differ by a mean factor of 1.01 to 1.02; 0.05 corresponds to a factor of 1.05.',
+		'NeMo-RL recommends investigating when the two probabilities of a token differ by a factor of 1.01 to 1.02 on average; 0.05 corresponds to a factor of 1.05.',
 	),
 	mismatchRatio: threshold(
 		0.1,
@@ -268,7 +268,7 @@ export const thresholds = {
 		'of the median so far',
 		'In normal runs, completion lengths and other processes change throughput by up to a factor of two.',
 	),
-	throughputBatches: threshold(30, 'batches', 'Checkpoints and evaluations are finished within a few batches.'),
+	throughputBatches: threshold(30, 'batches', 'Checkpoints and evaluations finish within a few batches.'),
 
 	toolFailures: threshold(
 		0.5,
@@ -294,8 +294,8 @@ export const thresholds = {
 	),
 	freeEpisodes: threshold(
 		20,
-		'episodes of either kind',
-		'The means of two sets of 20 rewards of 0 or 1 differ by 0.3 by chance in one out of twenty cases.',
+		'episodes of each kind',
+		'The means of two sets of 20 rewards of 0 or 1 differ by 0.3 by chance one time in twenty.',
 	),
 	environmentShare: threshold(
 		1,

@@ -6,7 +6,7 @@ import { limit } from './thresholds.ts';
 
 /** Result of a diagnosis. */
 export interface Verdict {
-	/** `short` means that there was too little data, which differs from having no findings. */
+	/** `short` means that there was too little data, which is not the same as having no findings. */
 	readonly kind: 'alerts' | 'clear' | 'short';
 	/** One-sentence summary. */
 	readonly summary: string;
@@ -72,7 +72,7 @@ export function noAlertsSummary(batches: number, unsampled: number): Pick<Verdic
 	const needed = limit('shortRun');
 	if (batches >= needed) return { kind: 'clear', summary: 'No issues detected.' };
 	if (batches === 0 && unsampled > 0) {
-		return { kind: 'short', summary: 'No generation batches to diagnose. Only losses were checked, for NaN.' };
+		return { kind: 'short', summary: 'No generation batches to diagnose. The only check was for NaN losses.' };
 	}
 	return { kind: 'short', summary: `Too few batches to diagnose (${batches} of ${needed}).` };
 }

@@ -17,7 +17,7 @@ export function argumentList(text: string): WrittenArgument[] | null {
 	let quote: string | null = null;
 	let start = 0;
 	let equals = -1;
-	/** Whether the part already contains an equals sign, because only the first one can follow a key. */
+	/** Whether the part already contains an equals sign. Only the first one can follow a key. */
 	let assigned = false;
 	const add = (end: number): boolean => {
 		const key = equals < 0 ? null : text.slice(start, equals).trim();

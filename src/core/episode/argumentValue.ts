@@ -27,7 +27,7 @@ export function argumentValue(text: string, schema: Schema | undefined): unknown
 	return quoted === null ? text : (quoted[1] as string).replace(/\\(.)/gs, '$1');
 }
 
-/** Parses JSON text; returns undefined if it is invalid or exceeds the limits for decoding. */
+/** Parses JSON text; returns undefined if it is invalid or exceeds the decoding limits. */
 export function jsonOf(text: string): unknown {
 	try {
 		return parseBoundedJson(text);

@@ -9,7 +9,7 @@ export interface EnvironmentSummaryPart {
 	readonly level: SummaryLevel;
 }
 
-/** Longer names of policies are truncated. */
+/** Longer policy names are truncated. */
 const longestName = 40;
 
 /**
@@ -35,7 +35,7 @@ export function environmentSummary(
 		const all = gold.successes === gold.judged;
 		add(`gold ${gold.successes} / ${gold.judged}`, all ? 'plain' : 'bad');
 	}
-	// Early in the line, because the end can be outside the window.
+	// Place this early in the line, because the end might be off screen.
 	const trained = of(trainedPolicy);
 	const name = policyName === null ? [] : [policyName.slice(0, longestName)];
 	if (trained !== undefined) add(withSuccess(trainedPolicy, trained, ...name));
@@ -85,7 +85,7 @@ export function environmentLine(verification: EnvironmentVerification): string {
 		.join(' · ');
 }
 
-/** Returns whether no finding is an error. */
+/** Returns whether the findings contain no errors. */
 export function isSoundEnvironment({ findings }: EnvironmentVerification): boolean {
 	return findings.every(({ level }) => level !== 'error');
 }

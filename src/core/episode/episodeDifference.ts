@@ -33,8 +33,8 @@ export function episodeDifference(a: Episode, b: Episode): EpisodeDifference | n
 }
 
 /**
- * Compares the states after reset. Attributes whose values do not consist only of integers and strings are ignored,
- * because times and measurements can differ without affecting the episode.
+ * Compares the states after reset. Attributes with values other than integers and strings are ignored, because times
+ * and measurements can differ without affecting the episode.
  */
 export function stateDifference(a: Episode, b: Episode): EpisodeDifference | null {
 	if (a.state === undefined || b.state === undefined) return null;

@@ -11,7 +11,7 @@ export type EpisodePolicyName = (typeof episodePolicies)[number];
 
 /** The part of an episode that a policy sees. */
 export interface EpisodeView {
-	/** Text of the prompt and the observation that reset appended. */
+	/** Text of the prompt, followed by the observation from reset. */
 	readonly prompt: string;
 	readonly turns: readonly EpisodeTurn[];
 }

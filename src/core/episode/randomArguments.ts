@@ -57,7 +57,7 @@ function randomValue(schema: Schema, seen: SeenValues, random: Random, depth: nu
 	}
 }
 
-/** Returns an integer that was seen, one within the range of those seen, or a small one. */
+/** Returns an integer: one already seen, one within the range of those seen, or a small one. */
 function randomInteger({ integers }: SeenValues, random: Random): number {
 	const way = random.next();
 	if (integers.length > 0 && way < 0.3) return random.pick(integers);

@@ -1,14 +1,14 @@
 import type { SearchEnvironment } from '../../protocol/searchSpec.ts';
 
 /**
- * Returns whether two environments are the same file, package or server with the same arguments, regardless of their
+ * Returns whether two environments are the same file, package, or server with the same arguments, regardless of their
  * limits.
  */
 export function isSameEnvironment(a: SearchEnvironment, b: SearchEnvironment): boolean {
 	return environmentKey(a) === environmentKey(b);
 }
 
-/** Returns a key that is equal for equal environments. */
+/** Returns a key that is the same for equal environments. */
 export function environmentKey({ file, package: named, server, arguments: given }: SearchEnvironment): string {
 	return JSON.stringify([file, named, server, given ?? null]);
 }

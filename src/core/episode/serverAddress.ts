@@ -6,7 +6,7 @@ export function isServerAddress(text: string): boolean {
 	return address.test(text);
 }
 
-/** Returns whether an address is on this machine. */
+/** Returns whether an address refers to this machine. */
 export function isLoopbackAddress(text: string): boolean {
 	const host = (address.exec(text)?.[1] ?? '').toLowerCase();
 	return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);

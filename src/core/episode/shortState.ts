@@ -4,14 +4,14 @@ type State = Readonly<Record<string, unknown>>;
 const maxText = 160;
 const maxState = 1000;
 
-/** Key whose value says how many attributes were omitted, as in the summaries from environment hosts. */
+/** Key for the number of omitted attributes, as in the summaries from environment hosts. */
 const rest = '...';
 const missing = /^(\d+) more$/;
 /** End of truncated text, as in the summaries from environment hosts. */
 const truncated = /… \((\d+) characters\)$/;
 
 /**
- * Returns the short form of a state summary, which rollouts record. Long values become text that ends with `… (1234
+ * Returns the short form of a state summary, as recorded in rollouts. Long values become text that ends with `… (1234
  * characters)`, and attributes that do not fit are counted under `...`. Idempotent.
  */
 export function shortState(state: State): Record<string, unknown> {

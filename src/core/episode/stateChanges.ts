@@ -1,7 +1,7 @@
 /** A changed value in an environment's state summary. */
 export interface StateChange {
 	readonly attribute: string;
-	/** Path within the attribute's value: empty for the value itself, otherwise such as `[2]` or `.x`. */
+	/** Path within the attribute's value: empty for the value itself, or a path such as `[2]` or `.x`. */
 	readonly path: string;
 	/** Values before and after; undefined if there is none. */
 	readonly before: unknown;

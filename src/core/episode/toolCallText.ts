@@ -77,7 +77,7 @@ function jsonCalls(text: string): ToolCall[] {
 		: (calls as ToolCall[]);
 }
 
-/** Returns a call written as an object, bare or in the format of chat messages. */
+/** Returns a call written as an object, either bare or in chat message format. */
 function jsonCall(value: unknown): ToolCall | null {
 	if (typeof value !== 'object' || value === null) return null;
 	const { name, arguments: given, function: inner } = value as Record<string, unknown>;

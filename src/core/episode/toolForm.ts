@@ -2,7 +2,7 @@ import type { ToolSchema } from '../../protocol/environmentHost.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Input type of an argument. `json` is used for lists, objects and values of several types. */
+/** Input type of an argument. `json` is used for lists, objects, and values of several types. */
 export type FieldKind = 'text' | 'integer' | 'number' | 'boolean' | 'choice' | 'json';
 
 export interface FormField {
@@ -16,7 +16,7 @@ export interface FormField {
 	readonly nullable: boolean;
 	/** Allowed values, if there is a fixed list. */
 	readonly choices: readonly unknown[];
-	/** Value that `json` accepts at the top level. */
+	/** Type of JSON value accepted at the top level. */
 	readonly container: 'array' | 'object' | null;
 	readonly initial: FieldInput;
 }
@@ -59,7 +59,7 @@ function fieldOf(name: string, property: Schema, required: boolean): FormField {
 }
 
 /**
- * Splits "or null" from a schema. Null is expressed as `nullable` (transformers), as a type in a list, or as an
+ * Separates "or null" from a schema. Null is expressed as `nullable` (transformers), as a type in a list, or as an
  * alternative.
  */
 function withoutNull(property: Schema): { readonly schema: Schema; readonly nullable: boolean } {
@@ -132,7 +132,7 @@ export type FormArguments =
 	| { readonly ok: true; readonly arguments: Record<string, unknown> }
 	| { readonly ok: false; readonly faults: Readonly<Record<string, string>> };
 
-/** Returns the entered arguments, or the error in each field. Missing inputs have their initial values. */
+/** Returns the entered arguments, or the error in each field. Missing inputs take their initial values. */
 export function formArguments(fields: readonly FormField[], inputs: FormInputs): FormArguments {
 	const values: [string, unknown][] = [];
 	const faults: [string, string][] = [];

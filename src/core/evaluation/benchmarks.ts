@@ -15,8 +15,8 @@ export interface Benchmark {
 	readonly title: string;
 	readonly judge: BenchmarkJudge;
 	/**
-	 * Samples per question. DeepSeek-R1 used "4 to 64, depending on the size of the test set" (Guo et al. 2025, section
-	 * 3) and 64 for AIME's cons@64; the other values are chosen within that range.
+	 * Samples per question. DeepSeek-R1 used "4 to 64, depending on the size of the test set" (Guo et al. 2025, section 3)
+	 * and 64 for AIME's cons@64; the other values are chosen from that range.
 	 */
 	readonly samples: number;
 	/** Column with the question category, or null if there is none. */

@@ -24,7 +24,7 @@ export interface EvaluatedSample {
 	readonly score?: number | null;
 }
 
-/** An estimate at a given number of samples. */
+/** An estimate for a given number of samples. */
 export interface CurvePoint extends Estimate {
 	readonly k: number;
 }
@@ -35,7 +35,7 @@ export interface CategoryRow extends Estimate {
 }
 
 export interface LengthBand {
-	/** Token range, from and to. */
+	/** Minimum and maximum number of tokens. */
 	readonly from: number;
 	readonly to: number;
 	readonly samples: number;
@@ -44,7 +44,7 @@ export interface LengthBand {
 }
 
 export interface CalibrationBin {
-	/** Confidence range, from and to. */
+	/** Minimum and maximum confidence. */
 	readonly from: number;
 	readonly to: number;
 	readonly problems: number;
@@ -246,7 +246,7 @@ function categoriesOf(questions: readonly Question[]): CategoryRow[] {
 }
 
 /**
- * Returns the expected calibration error (Guo et al. 2017, eq. 3) of the fraction of samples that agrees with the
+ * Returns the expected calibration error (Guo et al. 2017, eq. 3) of the fraction of samples that agree with the
  * majority (Wang et al. 2023, section 3.3).
  */
 function calibrationOf(questions: readonly Question[]): EvaluationReport['calibration'] {

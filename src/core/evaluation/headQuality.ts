@@ -1,4 +1,4 @@
-/** Metrics of how well predicted values match the actual outcomes. */
+/** Metrics for how well predicted values match the actual outcomes. */
 export interface HeadQuality {
 	/** Binary cross-entropy, in nats. */
 	readonly loss: number;

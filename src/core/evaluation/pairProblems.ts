@@ -91,7 +91,7 @@ export const fewestProblems = 6;
 export function comparePaired({ pairs, onlyFirst, onlySecond }: Pairing): PairedComparison {
 	const problems = pairs.length;
 	if (problems === 0) {
-		return { test: 'none', reason: 'The runs were evaluated on different problems: they have no prompt in common.' };
+		return { test: 'none', reason: 'The runs were evaluated on different problems: they have no prompts in common.' };
 	}
 	if (problems < fewestProblems) {
 		return {

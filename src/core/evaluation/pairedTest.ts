@@ -22,7 +22,7 @@ export function mcnemarExact(b: number, c: number): number {
 
 /** Maximum number of nonzero differences for which all sign assignments (2^19 by symmetry) are enumerated. */
 const maxEnumerated = 20;
-/** Maximum number of random draws per test; tests with very many problems use fewer assignments. */
+/** Maximum number of random draws per test; tests with a large number of problems use fewer assignments. */
 const maxDraws = 20_000_000;
 const drawLimits = { max: 20_000, min: 1000 } as const;
 

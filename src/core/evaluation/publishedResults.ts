@@ -54,7 +54,7 @@ export function publishedResults(benchmark: BenchmarkName): PublishedResult[] {
 			.flatMap(([model, table, ...percents]) => {
 				const percent = percents[column] ?? null;
 				if (percent === null) return [];
-				// Percentages have one decimal; do not add digits that were not published.
+				// Percentages have one decimal place; do not add digits that were not published.
 				return [{ model, source: source(table), measure, accuracy: Math.round(percent * 10) / 1000 }];
 			})
 			.sort((a, b) => b.accuracy - a.accuracy),

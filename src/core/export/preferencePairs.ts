@@ -27,11 +27,11 @@ export interface Candidate {
 	readonly index: number;
 	readonly reward: number;
 	/**
-	 * Advantage by which the trainer ranked the group; takes precedence over the reward. Set for totals inferred from
+	 * Advantage that the trainer used to rank the group; takes precedence over the reward. Set for totals inferred from
 	 * records. null or absent if not recorded or not needed.
 	 */
 	readonly advantage?: number | null;
-	/** Length in any unit, which must be the same for all candidates. */
+	/** Length in any unit, as long as it is the same for all candidates. */
 	readonly length: number;
 	/** Key of the rollout's text. Rollouts with the same key are never paired. */
 	readonly text: string;
@@ -113,7 +113,7 @@ function alike(a: number, b: number, ratio: number): boolean {
 	return Math.max(a, b) <= ratio * Math.max(1, Math.min(a, b));
 }
 
-/** Returns why a group has no pair, for the summary. */
+/** Returns the reason why a group has no pair, for the summary. */
 export function whyUnpaired(candidates: readonly Candidate[], options: PairingOptions, contradicted = 0): string {
 	if (candidates.length < 2) return 'with fewer than two rewarded rollouts';
 	if (contradicted > 0) return 'without a pair whose rewards and recorded advantages agree';

@@ -17,7 +17,7 @@ export interface RewardCase {
 }
 
 export interface RewardCaseOptions {
-	/** Recorded reward whose value is expected. Defaults to the correctness reward. */
+	/** Recorded reward that provides the expected value. Defaults to the correctness reward. */
 	readonly reward?: string;
 	/** Function name in the reward file. Defaults to the default function. */
 	readonly of?: string;

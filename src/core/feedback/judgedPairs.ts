@@ -30,7 +30,7 @@ interface Tally {
 	readonly preferences: Map<string, number>;
 }
 
-/** Maximum number of completions per prompt that are paired with each other. */
+/** Maximum number of completions per prompt to pair with each other. */
 const maxPerPrompt = 256;
 
 /**

@@ -1,4 +1,4 @@
-/** State of the entropy bonus of a stage. */
+/** State of a stage's entropy bonus. */
 export interface EntropyBonus {
 	readonly coefficient: number;
 	/** Mean entropy per token in the last update, in nats; null before the first one. */

@@ -69,8 +69,8 @@ export function tokenWeights(rows: readonly LossRow[], by: LossNormalization): F
 }
 
 /**
- * Returns whether removing the row leaves loss and gradient unchanged (metrics that count rows can still change).
- * @param others weights of the terms that do not depend on the advantage: KL, entropy and penalties
+ * Returns whether removing the row leaves the loss and gradient unchanged (metrics that count rows can still change).
+ * @param others weights of the terms that do not depend on the advantage: KL, entropy, and penalties
  */
 export function isSkippable(
 	row: { readonly weight: number; readonly advantage: number },

@@ -21,7 +21,7 @@ export function observationWeights(rows: readonly ObservedRow[], coefficient: nu
 }
 
 /**
- * Returns the mean of -logprob over the tokens that an environment wrote, in nats; null if there are none.
+ * Returns the mean of -logprob over the tokens written by an environment, in nats; null if there are none.
  * @param rows every token's log-probability under the policy
  */
 export function observationSurprise(

@@ -84,7 +84,7 @@ const advantageAt = ({ advantage, advantages }: UpdateRow, token: number): numbe
 
 type Applies = (logRatio: number, row: UpdateRow, token: number) => boolean;
 
-/** Whether there is one ratio per completion. Means are then over completions, and include masked ones, as in TRL. */
+/** Whether there is one ratio per completion. If so, means are over completions, including masked ones, as in TRL. */
 const perRow = ({ lossType, level }: Objective): boolean => level === 'sequence' && lossType !== 'gmpo';
 
 /** Returns the fraction of tokens (or of completions, if there is one ratio per completion) that meet a condition. */
@@ -107,9 +107,9 @@ function fractionOf(row: UpdateRow, objective: Objective, applies: Applies): num
 }
 
 /**
- * Fractions of clipped tokens: `low_mean`, `high_mean`, and `region_mean` over the update, `low_min` and `high_max` over
- * completions. Ratios are limited by `delta` first, as in TRL. For gmpo, they are clipped in log space. For DPPO, the
- * fractions refer to excluded tokens.
+ * Fractions of clipped tokens: `low_mean`, `high_mean`, and `region_mean` over the update, `low_min` and `high_max`
+ * over completions. Ratios are first capped at `delta`, as in TRL. For gmpo, they are clipped in log space. For DPPO,
+ * the fractions refer to excluded tokens.
  */
 function clipMetrics(rows: readonly UpdateRow[], objective: Objective): Metrics {
 	const logLimit = objective.delta === null ? Number.POSITIVE_INFINITY : Math.log(objective.delta);

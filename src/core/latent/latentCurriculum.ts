@@ -6,10 +6,10 @@ import { defaultsOf } from '../../protocol/recipe/keyDefaults.ts';
  * first k steps of a worked solution are replaced by k times `thoughts_per_step` latent thoughts.
  */
 export interface LatentSettings {
-	/** Number of stages after stage 0, in which all steps are written. */
+	/** Number of stages after stage 0 (in stage 0, all steps are written). */
 	readonly stages: number;
 	readonly thoughts_per_step: number;
-	/** Number of updates in every stage except the last, which takes the rest. */
+	/** Number of updates in every stage except the last, which gets the rest. */
 	readonly steps_per_stage: number;
 	/** Text between the steps of a worked solution. */
 	readonly separator: string;
@@ -47,7 +47,7 @@ export function latentFormIn(
 	return latentFormAt(latent, Math.max(0, (isOver ? steps : progress.stageStep) - 1));
 }
 
-/** Returns whether an update is the first one of a stage after stage 0. */
+/** Returns whether an update is the first one in a stage after stage 0. */
 export function beginsLatentStage(settings: LatentSettings, update: number): boolean {
 	return update > 0 && latentFormAt(settings, update).stage > latentFormAt(settings, update - 1).stage;
 }

@@ -22,8 +22,8 @@ export interface MarkdownParser {
 }
 
 /**
- * markdown-it plugin that turns `rl://` addresses into links: in links, images (with their alternative text), plain text,
- * and code that consists only of an address.
+ * markdown-it plugin that turns `rl://` addresses into links: in links, images (with their alt text), plain text, and
+ * code that consists only of an address.
  * @param linkOf returns the target of the link to an address
  */
 export function addAddressLinks(parser: MarkdownParser, linkOf: (address: string) => string): void {

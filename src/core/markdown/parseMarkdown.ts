@@ -31,7 +31,7 @@ const quote = /^ {0,3}> ?(.*)$/;
 const divider = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
 
 /**
- * Parses the part of Markdown that reports use: headings, paragraphs, lists, quotes, fenced code, tables and rules.
+ * Parses the subset of Markdown used in reports: headings, paragraphs, lists, quotes, fenced code, tables, and rules.
  * Anything else becomes a paragraph. Takes time linear in the text.
  */
 export function parseMarkdown(source: string): Block[] {

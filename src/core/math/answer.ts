@@ -23,7 +23,9 @@ export interface Infinite {
 	readonly sign: 1 | -1;
 }
 
-/** A tuple, or an interval if it has two items, because both use the same notation: `(a, b)`, `[a, b)`, `⟨a, b⟩`. */
+/**
+ * A tuple or, with two items, possibly an interval, because both use the same notation: `(a, b)`, `[a, b)`, `⟨a, b⟩`.
+ */
 export interface Sequence {
 	readonly kind: 'sequence';
 	readonly open: '(' | '[';

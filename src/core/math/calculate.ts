@@ -64,7 +64,7 @@ function rationalAsText({ n, d }: Rational): string {
 	return `${shortened(`${n}/${d}`)} ≈ ${decimal(n, d)}`;
 }
 
-/** Returns the exact decimal form of a fraction, or null if it has too many places to be readable. */
+/** Returns the exact decimal form of a fraction, or null if it has too many decimal places to be readable. */
 function exactDecimal(n: bigint, d: bigint): string | null {
 	for (let digits = 1, scale = 10n; digits <= 30; digits++, scale *= 10n) {
 		if ((n * scale) % d === 0n) return placed((n * scale) / d, digits);

@@ -331,7 +331,7 @@ function wordText(inside: string, command: string): string {
 	return `\\text{${content}}`;
 }
 
-/** Removes math delimiters. A dollar sign before or after a lone number is a currency and is kept. */
+/** Removes math delimiters. A dollar sign before or after a lone number denotes a currency and is kept. */
 function removeDollars(text: string): string {
 	if (!text.includes('$')) return text;
 	const count = text.split('$').length - 1;

@@ -41,9 +41,9 @@ function readGold(gold: string): Answer[] {
 }
 
 /**
- * Returns whether a prediction is mathematically equal to the gold answer, which is the first argument. The gold answer
- * is bare; the prediction can be a bare answer, a sentence, or an entire completion. The two are treated differently:
- * an unreadable gold answer makes the verdict null, while an unreadable prediction is wrong.
+ * Returns whether a prediction is mathematically equal to the gold answer (the first argument). The gold answer is
+ * bare; the prediction can be a bare answer, a sentence, or an entire completion. The two are treated differently: an
+ * unreadable gold answer makes the verdict null, while an unreadable prediction is wrong.
  *
  * Requires the LaTeX parser (`loadLatexParser`) for anything beyond plain numbers. The cost is bounded, but not to the
  * millisecond: `createMathComparer` (src/rewards/mathVerifier.ts) adds the hard limit.

@@ -8,9 +8,9 @@ import * as Q from './rational.ts';
 import { negated } from './readExpression.ts';
 
 /**
- * Returns whether two relations are equivalent. For equations, the differences between the sides must be proportional
- * by a constant, or both must have the same root in a letter in which they are linear. For inequalities, the constant
- * must be positive (a negative one flips the sign). Chains are compared side by side, in either direction.
+ * Returns whether two relations are equivalent. For equations, the differences between the sides must be equal up to a
+ * constant factor, or both must have the same root in a letter in which they are linear. For inequalities, the factor
+ * must be positive (a negative one flips the sign). Chains are compared part by part, in either direction.
  */
 export function relationsAgree(gold: Relation, answer: Relation, budget: Budget): boolean {
 	if (gold.sides.length !== answer.sides.length) return false;

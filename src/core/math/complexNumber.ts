@@ -11,7 +11,7 @@ export interface Complex {
 	readonly error: bigint;
 }
 
-/** Maximum rounding error that a single operation adds. */
+/** Maximum rounding error added by a single operation. */
 const ulps = 8n;
 
 export const real = (re: bigint, error = 0n): Complex => ({ re, im: 0n, error });
@@ -26,7 +26,7 @@ export const above = (a: Complex): bigint => size(a.re) + size(a.im);
 /** Returns a lower bound on the magnitude. */
 const below = (a: Complex): bigint => (size(a.re) > size(a.im) ? size(a.re) : size(a.im));
 
-/** Returns the rounding error relative to a large result: 2^-240 of it. */
+/** Returns the rounding error of a large result: 2^-240 times its size. */
 const relative = (a: bigint): bigint => size(a) >> (F.bits - 16n);
 
 export const add = (a: Complex, b: Complex): Complex => ({

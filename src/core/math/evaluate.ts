@@ -38,7 +38,7 @@ export function evaluate(expression: Expression, point: Point, budget: Budget): 
 	const evaluation = new Evaluation(point, budget);
 	try {
 		const value = evaluation.of(expression);
-		// A value that has lost its precision is unknown.
+		// A value that has lost its precision counts as unknown.
 		return C.isCertain(value) ? { value, leftReals: evaluation.leftReals } : null;
 	} catch (error) {
 		if (error instanceof F.Undefined || error instanceof NumberTooLarge || error instanceof RangeError) return null;
@@ -47,7 +47,7 @@ export function evaluate(expression: Expression, point: Point, budget: Budget): 
 }
 
 const maxTerms = 400;
-/** 2^-160, the smallest difference that is resolved where a function jumps. */
+/** 2^-160, the smallest difference resolved where a function jumps. */
 const rounding = 1n << 96n;
 
 /** Converts a rational number. Exact for binary fractions; rounded otherwise. */

@@ -3,7 +3,7 @@ import * as Q from './rational.ts';
 
 /**
  * Returns the exact rational value of an expression made of numbers and rational operations, or null if it contains
- * anything else (a root, a symbol). Throws `NumberTooLarge`, or `RangeError` for a division by zero.
+ * anything else (a root, a symbol). Throws `NumberTooLarge`, or `RangeError` on division by zero.
  */
 export function exactValue(node: Expression): Q.Rational | null {
 	switch (node.op) {

@@ -51,7 +51,7 @@ export type Expression =
 	| { readonly op: 'root' | 'log' | 'binomial' | 'mod'; readonly args: readonly [Expression, Expression] }
 	| { readonly op: ListOperation; readonly args: readonly Expression[] }
 	| { readonly op: 'call'; readonly name: FunctionName; readonly args: readonly [Expression] }
-	/** A function that has no definition here: equal when name and arguments are equal. */
+	/** A function with no definition here. Two are equal if their names and arguments are equal. */
 	| { readonly op: 'unknown'; readonly name: string; readonly args: readonly Expression[] }
 	| {
 			readonly op: SeriesOperation;

@@ -100,7 +100,10 @@ function expandSigns(piece: string): string[] {
 	return ['+', '-'].flatMap((sign) => expandSigns(piece.replace(/\\pm(?![a-zA-Z])/, sign)));
 }
 
-/** Combines values of a single name into a named list ("x = 1 or x = 2", "x = 1, 2"). Different names are kept. */
+/**
+ * Combines values of a single name into a named list ("x = 1 or x = 2", "x = 1, 2"). If the names differ, they are
+ * kept.
+ */
 export function listOf(items: readonly Answer[], written: AnswerList['written']): AnswerList {
 	const names = new Set(items.filter((item): item is Named => item.kind === 'named').map(({ name }) => name));
 	const [name] = names;

@@ -17,5 +17,5 @@ export function sameName(a: string, b: string): boolean {
 
 const plain = (name: string): string => name.replace(/\s+/g, '').replace(/_\{(\w+)\}/g, '_$1');
 
-/** Returns whether a name is an unknown, whose values have no order, such as the roots x_1 and x_2. */
+/** Returns whether a name is an unknown. The values of an unknown, such as the roots x_1 and x_2, have no order. */
 export const isUnknown = (name: string): boolean => /^[xtzwurknm]$/.test(withoutIndex(plain(name)));

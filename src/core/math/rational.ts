@@ -7,7 +7,7 @@ export interface Rational {
 /** Maximum number of bits in a numerator or denominator: about 5,000 decimal digits. */
 export const maxBits = 16_384;
 
-/** Thrown when a number exceeds the limits and therefore has no value. */
+/** Thrown when a number exceeds the size limits. */
 export class NumberTooLarge extends Error {}
 
 export function bitLength(value: bigint): number {
@@ -68,7 +68,10 @@ export function power(base: Rational, exponent: bigint): Rational {
 /** Maximum number of digits that a decimal exponent can add. */
 const maxShift = 4_000;
 
-/** Parses `12`, `-0.5`, `.5`, or `1.5e-3`. Returns null for anything else. Throws `NumberTooLarge`. */
+/**
+ * Parses `12`, `-0.5`, `.5`, or `1.5e-3`. Returns null for anything else. Throws `NumberTooLarge` if it has too many
+ * digits.
+ */
 export function parseDecimal(text: string): Rational | null {
 	const match = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,9}))?$/.exec(text);
 	if (match === null) return null;

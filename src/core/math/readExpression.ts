@@ -2,7 +2,7 @@ import type { Expression, FunctionName, ListOperation } from './expression.ts';
 import { type MathJson, parseLatex } from './latexParser.ts';
 import { NumberTooLarge, parseDecimal, rational } from './rational.ts';
 
-/** Thrown when the text is not an expression that can be evaluated. */
+/** Thrown when the text is not an evaluable expression. */
 class Unreadable extends Error {}
 
 const maxNodes = 2_000;
@@ -44,7 +44,7 @@ const calls: Readonly<Record<string, FunctionName>> = {
 	Sign: 'sign',
 };
 
-/** Library names that are plain letters in an answer. */
+/** Names that the library defines but that are plain letters in an answer. */
 const letters: Readonly<Record<string, string>> = {
 	GoldenRatio: 'varphi',
 	EulerGamma: 'gamma',
@@ -61,8 +61,8 @@ const number = (value: bigint, d = 1n): Expression => ({ op: 'number', value: ra
 const minusOne = number(-1n);
 
 /**
- * Parses one expression, which must not be a relation, list, set, or matrix. Returns null if the text is not an
- * expression or exceeds the size limits for comparison (2,000 nodes, depth 60).
+ * Parses a single expression (not a relation, list, set, or matrix). Returns null if the text is not an expression or
+ * exceeds the size limits for comparison (2,000 nodes, depth 60).
  */
 export function readExpression(latex: string): Expression | null {
 	try {
@@ -201,8 +201,7 @@ class Reader {
 			case 'OverHat':
 				return read(0);
 		}
-		// The library parses some names as functions: `N(x+1)`. The same applies to derivatives: D(f, x) remains D(f, x)
-		// and is not evaluated.
+		// The library parses some names as functions, such as N(x+1), or as operators, such as D(f, x). Neither is evaluated.
 		if (/^[A-Za-z]$/.test(head) && args.length > 0) return { op: 'unknown', name: head, args: all() };
 		throw new Unreadable(head);
 	}

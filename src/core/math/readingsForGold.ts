@@ -5,8 +5,8 @@ import { parseAnswer } from './parseAnswer.ts';
 import { wholeText } from './wordAnswer.ts';
 
 /**
- * Returns additional readings of a stated answer that are allowed by the form of the gold answer. Each has a different
- * meaning on its own: `1,22` is two numbers, `e` is a constant, and `5m²` is a product.
+ * Returns additional readings of a stated answer that the form of the gold answer allows. Without a gold answer, each
+ * has a different meaning: `1,22` is two numbers, `e` is a constant, and `5m²` is a product.
  *
  * - a decimal comma (`1,22`), if the gold answer is a non-integer decimal
  * - a lowercase choice (`b`, `(b)`), if the gold answer is a choice letter
@@ -28,8 +28,8 @@ function read(text: string): Answer[] {
 }
 
 /**
- * Matches digits, a comma, and digits. Three digits after one to three digits are a thousands group and do not match,
- * unless the integer part is zero.
+ * Matches a number with a decimal comma. Does not match `1,234`, where the comma separates thousands, but does match
+ * `0,234`.
  */
 const commaNumber = /(?<![\d.,])(?!(?!0,)\d{1,3},\d{3}(?!\d))(\d+),(\d+)(?![\d.,]*\d)/;
 /** `1.234,5`. */

@@ -150,14 +150,14 @@ export function without(region: Region, removed: Region): Region | null {
 }
 
 function endpoint(item: Sequence['items'][number], closed: boolean, side: -1 | 1): Endpoint | null {
-	// An infinite endpoint must be on its own side and open.
+	// -∞ can only be the low endpoint, ∞ only the high one, and both must be open.
 	if (item.kind === 'infinite') return item.sign === side && !closed ? { value: null, closed } : null;
 	return item.kind === 'scalar' ? { value: item, closed } : null;
 }
 
 /**
- * Returns `(a, b]` as an interval, or null if the sequence cannot be an interval because it has a different number of
- * items, contains symbols, or has its endpoints in the wrong order.
+ * Returns `(a, b]` as an interval, or null if the sequence cannot be an interval because it does not have two items,
+ * contains symbols, or has its endpoints out of order.
  */
 export function regionOfSequence({ open, close, items }: Sequence): Region | null {
 	if (items.length !== 2) return null;

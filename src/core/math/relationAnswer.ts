@@ -40,7 +40,7 @@ export function parseRelation(t: string, parse: ParseAnswer): Answer | null {
 	const kinds = split.between.map((token) => comparisons[token] as Comparison | '≈' | '∈');
 	const sides = split.pieces;
 	if (sides.slice(1).some((side) => side === '') || sides.length > 12) return null;
-	// Text separated by commas is several items, not one equation.
+	// Comma-separated text is several items, not one equation.
 	if ((splitOutside(t, commas)?.pieces.length ?? 2) > 1) return null;
 	if (kinds.includes('∈')) {
 		if (kinds.length !== 1 || !/^[a-zA-Z(\\]/.test(sides[0] as string)) return null;

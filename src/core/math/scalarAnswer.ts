@@ -16,7 +16,7 @@ export function scalar(
 	try {
 		exact = exactValue(expression);
 	} catch (error) {
-		// A division by zero has no value. Values that are too large are left to evaluation, which limits them.
+		// Division by zero has no value. Oversized values are left to evaluation, which has limits of its own.
 		if (error instanceof RangeError) return null;
 		if (!(error instanceof Q.NumberTooLarge)) throw error;
 	}
@@ -32,7 +32,7 @@ export function scalar(
 	};
 }
 
-/** Removes spaces, and any punctuation or quotes around the text. */
+/** Removes surrounding spaces, punctuation, and quotes. */
 export function trimmed(text: string): string {
 	let t = text.trim();
 	for (let i = 0; i < 6; i++) {
@@ -50,7 +50,7 @@ export function trimmed(text: string): string {
 /** Matches words but not function names that the parser knows. */
 const wordRun = /(?<![\\a-zA-Z])[a-zA-Z]{4,}/;
 
-/** Returns whether text can be math: no words, no separated digits ("1 2"), nothing that the parser would misread. */
+/** Returns whether text could be math: no words, no separated digits ("1 2"), nothing that the parser would misread. */
 export function readable(t: string): boolean {
 	if (t.length > 2_000 || wordRun.test(t.replace(/\\(?:operatorname|begin|end) ?\{[a-zA-Z]*\}/g, ''))) return false;
 	if (/(?<!_\d?)\d \d|\\text|\\begin|\\ldots|[%$#&"@~`?]|[^\x20-\x7e]/.test(t)) return false;

@@ -31,7 +31,7 @@ export function findBoxed(text: string): Boxed[] {
 	return boxes;
 }
 
-/** Text allowed between boxes that form one answer in several parts. */
+/** Text allowed between boxes that form a multi-part answer. */
 const joint =
 	/^(?:[\s,;.$&\\()[\]]|\\(?:quad|qquad|text|mbox)(?![a-zA-Z])|[{}]|\band\b|\bor\b|[a-zA-Z](?:_?\{?\w{1,3}\}?)?(?:\([a-z]\))?\s?=)*$/;
 /** A few words that include "and" are also allowed: `\boxed{1} papers and \boxed{2} bins`. */

@@ -1,8 +1,8 @@
 import type { Answer } from './answer.ts';
 
 /**
- * Returns whether an answer leaves arithmetic undone although the gold answer is a number, such as `35+49` for 84. Such
- * an answer might be copied from the problem. Fractions, powers, and roots count as numbers.
+ * Returns whether an answer leaves arithmetic undone when the gold answer is a number, such as `35+49` for 84. Such an
+ * answer might be copied from the problem. Fractions, powers, and roots count as numbers.
  */
 export function isUnfinished(gold: Answer, answer: Answer): boolean {
 	if (gold.kind === 'named') return isUnfinished(gold.value, answer);

@@ -114,9 +114,9 @@ function normalized(unit: Unit): Unit {
 }
 
 /**
- * Parses the text after a number: a known unit (`cm`, `km/h`, `square inches`, `miles per hour`), or a few words that
- * name the counted objects, which become a label based on the singular of the last word. Returns null if the text is
- * not a unit.
+ * Parses the text after a number: a known unit (`cm`, `km/h`, `square inches`, `miles per hour`), or a few words for
+ * the counted objects, which become a label based on the last word in the singular. Returns null if the text is not a
+ * unit.
  */
 export function parseUnit(text: string): Unit | null {
 	const t = text
@@ -164,7 +164,7 @@ function parseProduct(text: string): Unit | null {
 	return { dimension: names.sort().join('*'), factor };
 }
 
-/** Words that cannot name counted objects. Text that contains one of them means something else. */
+/** Words that cannot name counted objects. Text containing one of them means something else. */
 const noLabel =
 	/^(?:and|or|not|if|is|are|was|be|no|than|but|plus|minus|times|mod|maybe|perhaps|approximately|about|when|where|because|since|true|false|answer|wrong|correct|incorrect|either|neither|then|else|which|million|billion|trillion|thousand|hundred|dozen|percent|only|ignore|previous|instructions|return|score|reward|grade)$/i;
 

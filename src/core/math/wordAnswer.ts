@@ -30,7 +30,7 @@ const nothing =
 const reals =
 	/^(?:(?:\(?[a-z] ?\\in )?\\mathbb ?\{?R\}?\)?|(?:the set of )?all real(?: numbers?|s| values)?(?: of [a-z])?|any real number|\\text ?\{all real(?: number)?s?\}|\(-\\infty ?, ?\+?\\infty ?\))$/i;
 
-/** Words of up to three letters, which would be parsed as products. Longer runs of letters are always words. */
+/** Words of up to three letters that would otherwise be parsed as products. Longer runs of letters are always words. */
 const shortWord =
 	/^(?:yes|no|odd|red|all|any|boy|man|cat|dog|dne|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)$/i;
 
@@ -53,7 +53,7 @@ export function parseWords(t: string): Answer | null {
 	const words = literalWords(t);
 	const number = numberInWords(words);
 	if (number !== null) return scalar({ op: 'number', value: Q.rational(BigInt(number)) }, t);
-	// Do not compare math that could not be parsed as if it were words.
+	// Math that could not be parsed must not be compared as words.
 	if (!/\p{L}{2,}/u.test(words) || /[\\^_={}<>|$]/.test(words)) return null;
 	return { kind: 'words', words };
 }

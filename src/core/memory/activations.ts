@@ -15,8 +15,8 @@ export interface Arithmetic {
 }
 
 /**
- * Returns the number of bytes that one block stores per token between the forward and backward pass, for a sequence of
- * `length` tokens.
+ * Returns the number of bytes that one block stores per token between the forward and backward passes, for a sequence
+ * of `length` tokens.
  *
  * Based on Korthikanti et al. (2022), section 4.1, adapted from Megatron to what PyTorch stores for Hugging Face
  * blocks: no dropout, gated feed-forward layers, grouped queries, float32 norms built from individual operators, and
@@ -49,8 +49,8 @@ export function blockActivations(shape: ModelShape, how: Arithmetic, length: num
 }
 
 /**
- * Returns the size in bytes of a token's residual stream, all that gradient checkpointing stores per block (Chen et al.
- * 2016).
+ * Returns the size in bytes of a token's residual stream, which is all that gradient checkpointing stores per block
+ * (Chen et al. 2016).
  */
 export function residualBytes(shape: ModelShape, how: Arithmetic): number {
 	return shape.width * (how.adapters > 0 ? how.compute : 4);

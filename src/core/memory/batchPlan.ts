@@ -36,7 +36,9 @@ export function updateRows(stage: ResolvedStage, processes: number): number | nu
 	return Math.ceil(rows);
 }
 
-/** Returns the largest divisor of an update's rows that does not exceed the requested size, as the trainer does. */
+/**
+ * Returns the largest divisor of an update's row count that does not exceed the requested size, as the trainer does.
+ */
 function microRows(rows: number, asked: number | null): number {
 	for (let size = Math.min(rows, asked ?? rows); size > 1; size--) if (rows % size === 0) return size;
 	return 1;

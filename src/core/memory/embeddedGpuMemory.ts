@@ -6,12 +6,12 @@ import { countParameters } from './parameterCounts.ts';
 import { cacheBytes, gradientBytes, layerBytes, type RowShape } from './rowBytes.ts';
 import type { MemoryMoment, MemoryPart } from './stageMemory.ts';
 
-/** Execution providers whose memory is estimated. */
+/** Execution providers with memory estimates. */
 export type EstimatedGpu = 'cuda' | 'webgpu';
 
 /**
- * CUDA: every program has an arena that grows by doubling, so its size is a power of two. Fragmentation adds to the
- * bytes that must fit; this fraction is an assumption (docs/memory.md).
+ * CUDA: every program has an arena that grows by doubling, so its size is a power of two. Fragmentation adds this
+ * fraction, an assumption, to the bytes that must fit (docs/memory.md).
  */
 const fragments = 0.2;
 
@@ -28,7 +28,7 @@ export const gpuFixedBytes: Readonly<Record<EstimatedGpu, number>> = { cuda: 600
 
 /** Memory for the values of a forward pass, relative to what one layer's gradient keeps. */
 const forwardShare = 0.6;
-/** Number of caches that exist while a step replaces one with the next. */
+/** Number of live caches while a step replaces one with the next. */
 const caches = 2;
 
 type Parts = Partial<Record<MemoryPart, number>>;
@@ -36,7 +36,7 @@ type Parts = Partial<Record<MemoryPart, number>>;
 const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0);
 const sumOf = (parts: Parts) => sum(Object.values(parts));
 
-/** Returns the larger of two numbers for each name. Missing ones count as 0. */
+/** Returns the larger of two numbers for each name. Missing names count as 0. */
 function larger<K extends string>(
 	some: Readonly<Partial<Record<K, number>>>,
 	others: Readonly<Partial<Record<K, number>>>,
@@ -51,7 +51,7 @@ function arena(bytes: number): number {
 	return bytes === 0 ? 0 : 2 ** Math.ceil(Math.log2((1 + fragments) * bytes));
 }
 
-/** Rows and tokens of the largest micro-batches of a stage. */
+/** Row and token counts of a stage's largest micro-batches. */
 interface StageBatch {
 	readonly rows: number;
 	readonly length: number;
@@ -85,7 +85,7 @@ export class GpuStages {
 		this.#keepBuffers({ weights, 'evaluation cache': cache });
 	}
 
-	/** Bytes of an engine that only samples. */
+	/** Bytes used by an engine that only samples. */
 	get sampled(): number {
 		return sumOf(this.#evaluation);
 	}

@@ -22,14 +22,14 @@ const workerCopies = 6;
 const samplingCopies = 3;
 /** Unused memory reserved by onnxruntime's allocator, as a fraction of the rest. */
 const fragmentation = 0.25;
-/** Approximate memory limit for micro-batch gradients that are waiting to be summed, as in the engine. */
+/** Approximate memory limit for micro-batch gradients waiting to be summed, as in the engine. */
 const slotBytes = 512 * 2 ** 20;
 
 const arithmetic: Arithmetic = { compute: 4, attention: 'eager', adapters: 0, padded: true };
 const plainWeights = { frozenBits: null, shards: 1, replicas: 1 } as const;
 
 /**
- * Estimates the memory of the embedded engine on a device. Throws `unsupported` for GPU providers whose memory has not
+ * Estimates the embedded engine's memory use on a device. Throws `unsupported` for GPU providers whose memory has not
  * been measured.
  */
 export function estimateEmbedded(recipe: ResolvedRecipe, facts: MemoryFacts): MemoryEstimate {
@@ -86,7 +86,7 @@ function onGpu(recipe: ResolvedRecipe, facts: MemoryFacts): DeviceEstimate {
 	const tensors = stages.length === 0 ? counted.sampled : Math.max(...stages.map(({ peak }) => peak));
 	const notes = [
 		`Estimated for ${gpu === 'cuda' ? 'CUDA' : 'WebGPU'}. Excludes memory used by other programs.`,
-		'Micro-batches shrink when memory runs out, so a run can also work with less.',
+		'Micro-batches shrink when memory runs out, so a run can get by with less.',
 	];
 	if (recipe.device === 'auto') notes.push('The engine measures the available devices at startup and picks one.');
 	if (facts.deviceBytes === null) notes.push('GPU memory is unknown; assumes full-size micro-batches.');
@@ -125,7 +125,7 @@ function stageOf(recipe: ResolvedRecipe, facts: MemoryFacts, stage: ResolvedStag
 		textTokens: facts.textTokens,
 	};
 	const plan = batchPlan(stage, settings, shape);
-	// Stages without a plan, such as PPO, have a second model, whose batches are computed in micro-batches of the same
+	// Stages without a plan, such as PPO, have a second model, whose batches are split into micro-batches of the same
 	// size.
 	const whole = plan?.rows ?? 4 * trainRows;
 	const length = Math.min(plan?.length ?? shape.positions, shape.positions);

@@ -6,7 +6,7 @@ import type { ReadShape } from './modelShape.ts';
 import { countAdapters, countParameters } from './parameterCounts.ts';
 import { type StageMemory, stageMemory } from './stageMemory.ts';
 
-/** Device type for which memory is estimated. */
+/** Device type to estimate memory for. */
 export type MemoryDevice = 'cpu' | 'cuda';
 
 export interface MemoryFacts {
@@ -42,7 +42,7 @@ export interface MemoryEstimate {
 	readonly stages: readonly StageEstimate[];
 	/** Tensor memory at the highest peak across all stages. */
 	readonly tensors: number;
-	/** Assumed memory other than tensors: device driver and libraries, and allocator overhead. */
+	/** Assumed non-tensor memory: device driver and libraries, and allocator overhead. */
 	readonly overhead: number;
 	/** Memory reserved for vLLM on the same GPU. */
 	readonly vllm: number;

@@ -70,7 +70,7 @@ export function pipelineTotalText(forecast: {
 	return forecast.fits === false ? `${about}, but only ${has}. Not all stages fit.` : `${about}; ${has}.`;
 }
 
-/** Describes the maximum duration of a pipeline according to its recipe. Returns null if it is unlimited. */
+/** Describes a pipeline's time limit according to its recipe. Returns null if there is none. */
 export function minutesText({ minutes, bounded }: { readonly minutes: number | null; readonly bounded: boolean }) {
 	if (minutes === null) return null;
 	const sum = `${Number(minutes.toFixed(2))} minutes`;

@@ -23,7 +23,7 @@ export interface BatchLimits {
 /** Independent of the machine, because micro-batch sizes affect rounding. */
 export const cpuLimits: BatchLimits = { tensorBytes: Infinity, gradientBytes: 2 ** 31, cacheBytes: Infinity };
 
-/** Minimum number of rows per micro-batch on a GPU. With fewer rows, each call takes about the same time. */
+/** Minimum number of rows per micro-batch on a GPU. Calls with fewer rows take about as long. */
 export const gpuRows: Readonly<Record<BatchUse, number>> = { sample: 256, train: 128 };
 
 /** Fractions of a device's memory. Programs do not share their memory, and temporary values need some as well. */

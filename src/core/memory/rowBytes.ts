@@ -18,8 +18,8 @@ export const floatBytes = 4;
 const keptBytes = 1 << 30;
 
 /**
- * Returns the number of equal groups in which attention processes its heads: as few as possible while the scores of
- * one full-length row fit into `safeTensorBytes`, or one group per head if none do.
+ * Returns the number of equal groups into which attention splits its heads: the smallest number for which the scores of
+ * one full-length row fit in `safeTensorBytes`, or one group per head if they never fit.
  */
 export function headGroups({ heads, context }: RowShape): number {
 	const most = safeTensorBytes / (floatBytes * context ** 2);
@@ -35,7 +35,7 @@ export function layerBytes({ width, feedForward, heads }: RowShape, tokens: numb
 	return floatBytes * tokens * (13 * width + 3 * feedForward + heads * tokens);
 }
 
-/** Returns whether gradients recompute the values of each layer, because a full-length row has too many. */
+/** Returns whether gradients recompute each layer's values because a full-length row has too many to keep. */
 export function recomputesLayers(shape: RowShape): boolean {
 	return shape.layers * layerBytes(shape, shape.context) > keptBytes;
 }

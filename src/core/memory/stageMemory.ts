@@ -106,7 +106,7 @@ export function stageMemory(shape: ModelShape, how: Arithmetic, weights: Weights
 	const through = tokens * backwardBytes(shape, how);
 	const inBlock = through + (batch.gradientCheckpointing ? tokens * block : 0);
 	const logits = logitCopies * 4 * batch.logits.tokens * batch.logits.classes;
-	// Gradients from earlier passes exist from the start; those of this pass grow while activations are freed.
+	// Gradients from earlier passes exist from the start; those of this pass grow as activations are freed.
 	const partial = batch.passes > 1 ? gradients : 0;
 	const end = copies + tokens * block + through;
 	const atStart: Parts =
@@ -141,7 +141,8 @@ function sumOf(parts: Parts): number {
 }
 
 /**
- * Computes the bytes of frozen weights. Block matrices are quantized; embeddings, output matrix, and norms use 16 bits.
+ * Computes the size of frozen weights in bytes. Block matrices are quantized; embeddings, output matrix, and norms use
+ * 16 bits.
  */
 function frozenBytes(counts: ReturnType<typeof countParameters>, bits: 4 | 8 | 16 | 32): number {
 	if (bits === 16 || bits === 32) return (bits / 8) * counts.total;

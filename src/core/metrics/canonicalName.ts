@@ -53,7 +53,7 @@ const lookups = new Map<string, Lookup>();
 /** Normalizes a format name: `prime-rl`, `primeRl`, and `PRIME_RL` are the same format. */
 const plainFormat = (format: string) => format.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
-/** Formats that do not record which trainer wrote them; it is identified by its metric names. */
+/** Formats that do not record which trainer wrote them. Their metric names identify the trainer. */
 const trackers: ReadonlySet<string> = new Set(['tensorboard', 'trackio', 'wandb', 'mlflow', 'mlflowfolders']);
 
 /** Returns the trainers that could have written a run in this format. */

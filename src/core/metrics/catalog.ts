@@ -46,7 +46,7 @@ function describeEntry(entry: MetricEntry, context: MetricContext): Described {
 	return { ...rest, explanation: words, healthy, rises, falls, logScale };
 }
 
-/** Returns whether the stage trains a judge model, whose accuracy refers to judgments rather than answers. */
+/** Returns whether the stage trains a judge model. Its accuracy is that of judgments, not answers. */
 const judges = ({ stage }: MetricContext) => stage === 'reward-model' || stage === 'process-reward-model';
 
 function describeOwn(name: string, context: MetricContext): Described | null {

@@ -4,7 +4,7 @@ type Device = Omit<MetricInfo, 'name' | 'known' | 'own'>;
 type Part = Pick<Device, 'title' | 'unit' | 'over' | 'explanation'> &
 	Partial<Pick<Device, 'healthy' | 'rises' | 'falls' | 'better'>>;
 
-const samples = 'samples taken every one or two seconds since the previous row';
+const samples = 'samples taken every second or two since the previous row';
 
 /** GPU metrics: `gpu/<number>/<part>`. */
 const parts: Readonly<Record<string, Part>> = {
@@ -41,8 +41,7 @@ const parts: Readonly<Record<string, Part>> = {
 		title: 'utilization',
 		unit: 'share',
 		over: `mean of ${samples}`,
-		explanation:
-			'Fraction of time during which a kernel was running. It does not show how much of the device the kernel used.',
+		explanation: 'Fraction of time that a kernel was running. It does not show how much of the device the kernel used.',
 		better: 'up',
 		healthy: 'above 80% during sampling and updates',
 		falls: 'The device is waiting for rewards, data, or other devices. The step phases show which.',

@@ -15,7 +15,7 @@ const lossOfStage: Partial<Record<StageType, string>> = {
 	'process-reward-model':
 		'Cross-entropy between predicted and actual step labels. Lower means better judgments. Uncertain labels keep it above 0.',
 	ppo: 'The clipped surrogate plus vf_coef times the value loss. Its value does not measure progress; reward does. During critic warm-up, it is the value loss alone.',
-	rloo: 'The surrogate objective. Its value does not measure progress; reward does. Advantages are leave-one-out and sum to 0 within each group, so at the first update of each batch the loss is 0, as expected.',
+	rloo: 'The surrogate objective. Its value does not measure progress; reward does. Advantages are leave-one-out and sum to 0 within each group, so on the first update of each batch the loss is 0, as expected.',
 };
 
 /**
@@ -26,7 +26,7 @@ export function lossMeaning({ stage, lossType, beta, updatesPerBatch }: MetricCo
 	const ofStage = stage && lossOfStage[stage];
 	if (ofStage) return ofStage;
 	const nature = 'The surrogate objective. Its value does not measure progress; reward does.';
-	const first = updatesPerBatch === 1 ? 'With one update per batch' : 'At the first update of each batch';
+	const first = updatesPerBatch === 1 ? 'With one update per batch' : 'On the first update of each batch';
 	const kl = beta === 0 ? '' : ' The KL term, beta times kl, is added.';
 	const zero =
 		`${first}, every ratio is exactly 1 and the advantages of a group sum to 0, so averaging per completion gives 0: ` +
@@ -56,7 +56,7 @@ export function lossMeaning({ stage, lossType, beta, updatesPerBatch }: MetricCo
 	}
 }
 
-/** Describes the divisor of advantages. */
+/** Describes what advantages are divided by. */
 export function deviationMeaning({ advantages }: MetricContext): string {
 	switch (advantages) {
 		case 'maxrl':
@@ -64,7 +64,7 @@ export function deviationMeaning({ advantages }: MetricContext): string {
 		case 'pass_at_k':
 			return 'Advantages compare the best of pass_k completions over all sets of that size in the group, and are divided by the SD over these sets.';
 		case 'gdpo':
-			return 'Each reward is divided by its own sample standard deviation (n - 1) within the group plus 1e-4, and the sum by that of the entire batch (GDPO).';
+			return 'Each reward is divided by its own sample standard deviation (n - 1) within the group plus 1e-4; their sum is divided by that of the entire batch (GDPO).';
 		case 'none':
 			return 'Advantages are differences from the group mean, without dividing by the SD.';
 		case 'batch':

@@ -21,8 +21,8 @@ export interface MetricChunk {
 }
 
 /**
- * Values of one metric, with NaN past its last value. Columns grow at different rows, so that no single row has to move
- * all the data of a long run.
+ * Values of one metric, with NaN past its last value. Columns grow at different rows, so that no single row triggers a
+ * copy of all the data in a long run.
  */
 class Column {
 	values: Float64Array<ArrayBuffer>;
@@ -170,7 +170,7 @@ export class MetricTable {
 
 	/**
 	 * Appends lines. A line with the newest step is merged into its row. A line with an earlier step means that later
-	 * rows were superseded, so they are removed and every step occurs only once.
+	 * rows were superseded, so they are removed; each step occurs only once.
 	 * @returns the index of the first row that changed
 	 */
 	append(lines: readonly MetricsLine[]): number {

@@ -30,7 +30,7 @@ export class NamePatterns<Entry> {
 	match(name: string): NameMatch<Entry> | null {
 		const exact = this.#exact.get(name);
 		if (exact !== undefined) return { entry: exact, fill: (pattern) => pattern };
-		// No trainer writes longer names, and matching takes quadratic time.
+		// No trainer writes longer names, and matching is quadratic.
 		if (name.length > 1000) return null;
 		for (const { regex, parts, entry } of this.#patterns) {
 			const values = regex.exec(name);

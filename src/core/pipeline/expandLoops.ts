@@ -52,7 +52,7 @@ export function expandLoops(entries: readonly (PipelineStage | StageLoop)[], see
 		stages.push(stage);
 		places.push(place);
 	};
-	/** Names of other entries and whether they are in a loop, where duplicates would be ambiguous. */
+	/** Names of other entries, and whether each is in a loop, where duplicate names would be ambiguous. */
 	const taken = new Map<string, boolean>();
 	const claim = (name: string | undefined, place: Place, looped: boolean) => {
 		const other = name === undefined ? undefined : taken.get(name);

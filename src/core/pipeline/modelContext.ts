@@ -22,8 +22,8 @@ const anywhere = { cores: 1, resolvePath: (path: string) => path };
 
 /**
  * For a stage that creates a new model without an explicit context, returns its recipe with a context large enough for
- * all stages that continue from it. If one of those stages learns from a file, whose lengths are not known at this
- * point, the recipe is returned unchanged.
+ * all stages that continue from it. If one of those stages learns from a file, whose text lengths are not yet known,
+ * the recipe is returned unchanged.
  */
 export function withContext(recipe: PipelineRecipe, stage: NamedStage, compiled: Recipe): Recipe {
 	const { model } = compiled;

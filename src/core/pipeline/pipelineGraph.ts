@@ -62,8 +62,7 @@ export type Ordered =
 	| { readonly ok: false; readonly cycle: readonly string[] };
 
 /**
- * Sorts stages so that each follows its dependencies. Apart from that, recipe order is preserved. Unknown names are
- * ignored.
+ * Sorts stages so that each follows its dependencies. Otherwise, recipe order is preserved. Unknown names are ignored.
  */
 export function orderStages(stages: readonly NamedStage[]): Ordered {
 	const left = new Map(stages.map((stage) => [stage.name, stage]));

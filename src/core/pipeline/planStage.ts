@@ -33,7 +33,10 @@ export type StatesByName = ReadonlyMap<string, StageState>;
 const skippedNames = (states: StatesByName) =>
 	new Set([...states.values()].filter(({ status }) => status === 'skipped').map(({ name }) => name));
 
-/** Returns why a stage is skipped, or null if it is not. All of its dependencies must have finished or been skipped. */
+/**
+ * Returns the reason a stage is skipped, or null if it is not. All of its dependencies must have finished or been
+ * skipped.
+ */
 export function skipReason(stage: NamedStage, states: StatesByName): string | null {
 	const { skipIf } = stage;
 	if (skipIf !== undefined) {
@@ -75,7 +78,7 @@ const checkpointKind = (choice: 'last' | 'best'): OutputKind[] =>
 	choice === 'best' ? ['best-checkpoint', 'last-checkpoint'] : ['last-checkpoint'];
 
 /**
- * Resolves the artifacts that a stage gets from earlier stages to paths. Throws `missing` if one does not exist.
+ * Returns the paths of the artifacts that a stage gets from earlier stages. Throws `missing` if one does not exist.
  * @param pathOf returns the absolute path of a stage output
  */
 export function artifactsOf(

@@ -1,6 +1,6 @@
 import { Failure, type Reason } from '../../base/failure.ts';
 
-/** A failure whose message names the pipeline stage in which it happened. */
+/** A failure whose message names the pipeline stage where it happened. */
 export class StageFailure extends Failure {
 	readonly stage: string;
 

@@ -9,7 +9,7 @@ import {
 } from '../../protocol/playgroundMessages.ts';
 import type { TokenDetail } from '../search/policy.ts';
 
-/** Returns token details as kept for display: rounded, and limited to the tokens that are shown. */
+/** Returns token details as kept for display: rounded, and limited to the tokens shown. */
 export function keptTokens(detail: TokenDetail | null, limit = maxDetails): PlaygroundTokens | null {
 	if (detail === null) return null;
 	const finite = (value: number | null | undefined) =>
@@ -32,7 +32,7 @@ export function keptTokens(detail: TokenDetail | null, limit = maxDetails): Play
 	};
 }
 
-/** Returns why a different token cannot be chosen in a completion, or null if one can. */
+/** Returns the reason a different token cannot be chosen in a completion, or null if one can. */
 export function whyNoBranch(
 	sample: Pick<PlaygroundSample, 'text' | 'given' | 'detail'>,
 	goesOn: boolean,

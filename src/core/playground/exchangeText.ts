@@ -5,7 +5,7 @@ import { r1Tags, type TraceTags } from '../trace/trace.ts';
 const noTags: TraceTags = { think: null, answer: null };
 
 /**
- * Returns the tags that separate thinking from the answer: the policy's tags, or else R1's if they occur in the text.
+ * Returns the tags that separate thinking from the answer: the policy's tags, or else R1's if the text contains them.
  */
 export function sideTags({ tags }: Pick<PlaygroundSide, 'tags'>, text: string): TraceTags {
 	if (tags !== null) return tags;

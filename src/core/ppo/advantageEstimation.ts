@@ -58,7 +58,7 @@ const varianceEpsilon = 1e-8;
 
 /**
  * Whitens values to mean 0 and SD 1 across all tokens in all rows: (x - mean) / sqrt(variance + 1e-8), using the sample
- * variance (n - 1), as in TRL's `masked_whiten`. A single token, or tokens that are all equal, become 0.
+ * variance (n - 1), as in TRL's `masked_whiten`. If all tokens are equal, or there is only one, the result is 0.
  */
 export function whiten(rows: readonly Float64Array[]): Float64Array[] {
 	let count = 0;

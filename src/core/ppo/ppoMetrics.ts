@@ -48,7 +48,7 @@ export interface ValuedRow {
 	readonly oldValues: ArrayLike<number>;
 }
 
-/** Returns the fraction of tokens in an update whose value has left the range around its old value. */
+/** Returns the fraction of tokens in an update whose value has moved outside the range around its old value. */
 export function valueClipShare(rows: readonly ValuedRow[], range: number): number | null {
 	let tokens = 0;
 	let clipped = 0;

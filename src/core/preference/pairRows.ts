@@ -58,7 +58,7 @@ export function parsePairs(text: string, name: string, columns: PairColumns, pro
 		else pairs.push(pair);
 	}
 	if (pairs.length === 0) {
-		const why = same === 0 ? 'contains no pairs' : 'contains no pair whose completions differ';
+		const why = same === 0 ? 'contains no pairs' : 'contains no pairs whose completions differ';
 		throw new Failure('invalid', `${name} ${why}.`, 'Fix the file, or the column names in "pairs".');
 	}
 	const isTest = ({ prompt, chosen }: PairText) =>

@@ -5,8 +5,8 @@ import { dataFileKind } from './hubId.ts';
 import type { PathFault, Report } from './pathFault.ts';
 
 /**
- * Reports inputs that the embedded engine cannot read and updates that it cannot split. Whether an engine supports a
- * key is part of its declaration.
+ * Reports inputs that the embedded engine cannot read and updates that it cannot split. Engine support for a key is
+ * part of the key's declaration.
  */
 export function checkEmbedded(recipe: Recipe, report: Report): void {
 	const { dataset } = recipe;

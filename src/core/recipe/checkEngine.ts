@@ -51,7 +51,7 @@ function entriesFor(schema: KeySchema, value: Values): KeySchema['entries'] {
 
 interface Option {
 	readonly entries: NonNullable<KeySchema['entries']>;
-	/** Keys that have a fixed value. */
+	/** Keys with a fixed value. */
 	readonly literals: readonly string[];
 }
 

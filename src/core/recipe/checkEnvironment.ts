@@ -16,7 +16,7 @@ export function checkEnvironment(recipe: Recipe, report: Report): void {
 			if (stage.type === 'grpo' && stage.world_model_coeff !== undefined && engine === 'embedded') {
 				report(
 					['stages', i, 'world_model_coeff'],
-					'"world_model_coeff" trains the policy to predict the environment\'s answers, so it requires an "environment". Remove it, or add one.',
+					'"world_model_coeff" trains the policy to predict the environment\'s responses, so it requires an "environment". Remove it, or add one.',
 				);
 			}
 			if (stage.type === 'grpo' && stage.credit_assignment === 'turn') {

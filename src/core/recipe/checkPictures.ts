@@ -7,12 +7,12 @@ export function checkPictures(recipe: Recipe, report: Report): void {
 	// checkEngine reports the key for the embedded engine.
 	if ('task' in dataset || dataset.image === undefined || engine === 'embedded') return;
 	const place = ['dataset', 'image'];
-	if (engine === 'ray') report(place, 'Only the pytorch engine reads images. Set "engine": "pytorch".');
+	if (engine === 'ray') report(place, 'Only the pytorch engine supports images. Set "engine": "pytorch".');
 	if (typeof template !== 'object' || template.chat !== true) {
 		report(place, 'Images require a chat template. Add "template": {"prompt": "{prompt}", "chat": true}.');
 	}
 	if (!('path' in model)) {
-		report(['model'], 'New models do not read images. Set the "path" of a vision-language model.');
+		report(['model'], 'New models do not support images. Set the "path" of a vision-language model.');
 	}
 	if (environment !== undefined) {
 		report(['environment'], 'Episodes cannot start with an image from the dataset. Remove "image" or "environment".');

@@ -195,7 +195,7 @@ function checkInputs(recipe: PipelineRecipe, stage: NamedStage, i: number, repor
 	}
 }
 
-/** Returns why a stage cannot provide the requested input, or null if it can. */
+/** Returns the reason a stage cannot provide the requested input, or null if it can. */
 function inputFault(key: StageInput['key'], other: NamedStage): string | null {
 	const what = `"${key}" references the stage "${other.name}"`;
 	if (key === 'skipIf') {

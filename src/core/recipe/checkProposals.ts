@@ -3,10 +3,7 @@ import type { Task } from '../dataset/problem.ts';
 import { filledStage } from './filledStage.ts';
 import type { PathFault, Report } from './pathFault.ts';
 
-/**
- * Reports stages that cannot train on problems that the policy poses, and a reward for such problems if no stage poses
- * any.
- */
+/** Reports stages that cannot train on policy-posed problems, and a reward for such problems if no stage poses any. */
 export function checkProposals(recipe: Recipe, task: Task | null | undefined, report: Report): void {
 	const own = recipe.rewards.findIndex((reward) => 'use' in reward && reward.use === 'learnability');
 	const places = recipe.stages.flatMap((stage, i) =>

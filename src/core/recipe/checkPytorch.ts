@@ -4,7 +4,7 @@ import { checkTrainerBlock } from './checkTrainerBlock.ts';
 import { dataFileKind, hasHubDatasetForm } from './hubId.ts';
 import type { Report } from './pathFault.ts';
 
-/** Checks for conflicting pytorch and ray settings. Whether an engine supports a key is part of its declaration. */
+/** Checks for conflicting pytorch and ray settings. Engine support for a key is part of the key's declaration. */
 export function checkPytorch(recipe: Recipe, report: Report): void {
 	checkModel(recipe, report);
 	checkSettings(recipe, report);
@@ -79,7 +79,7 @@ function checkSettings(recipe: Recipe, report: Report): void {
 			report(place('lora', 'quantize'), `"quantize" ${quantize} requires a GPU, but "device" is "cpu". Remove it.`);
 		}
 		if (!('path' in recipe.model)) {
-			report(place('lora', 'quantize'), '"quantize" freezes trained weights, but this model is new. Remove it.');
+			report(place('lora', 'quantize'), '"quantize" freezes pretrained weights, but this model is new. Remove it.');
 		}
 	}
 	if (pytorch.rewards === 'in-process' && !rewards.some((reward) => 'file' in reward && reward.file.endsWith('.py'))) {

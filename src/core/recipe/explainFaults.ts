@@ -55,7 +55,7 @@ function ownFaults(node: Node, value: unknown, path: Path, out: PathFault[]): vo
 	out.push({ path, message: `${nameOf(path)} ${words}${given}.`, ...(fix === null ? {} : { fix }) });
 }
 
-/** Returns the key for which other trainers' configurations use this name, or null if there is none. */
+/** Returns the key that goes by this name in other trainers' configurations, or null if there is none. */
 function knownByOtherName(
 	name: string,
 	known: readonly string[],

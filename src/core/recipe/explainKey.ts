@@ -174,7 +174,7 @@ function valuesOf(schema: ValueSchema): string {
 	}
 }
 
-/** Upper bounds that mean there is no limit. */
+/** Upper bounds that mean "no limit". */
 const unbounded: readonly unknown[] = [1e9, Number.MAX_VALUE];
 
 function numbersOf(pipe: NonNullable<ValueSchema['pipe']>): string {

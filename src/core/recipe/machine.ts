@@ -1,7 +1,7 @@
 import type { Recipe } from '../../protocol/recipe/recipe.ts';
 import { hasHubForm } from './hubId.ts';
 
-/** Information about the machine and the recipe's location that is needed to resolve a recipe. */
+/** Information about the machine and the recipe's location, needed to resolve a recipe. */
 export interface Machine {
 	/** Number of processor cores available for training. */
 	readonly cores: number;

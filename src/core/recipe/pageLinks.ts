@@ -56,7 +56,7 @@ export interface PageLink {
 	readonly page: DocPage;
 }
 
-/** Returns links from recipe keys and values to the pages about their algorithms. The recipe can have errors. */
+/** Returns links from recipe keys and values to the pages about their algorithms. The recipe may contain errors. */
 export function pageLinks(text: string): PageLink[] {
 	const links: PageLink[] = [];
 	const root = parseTree(text, [], { allowTrailingComma: true });

@@ -78,7 +78,7 @@ export function formatPath(path: PathFault['path']): string {
 	return path.map((part, i) => (typeof part === 'number' ? `[${part}]` : i === 0 ? part : `.${part}`)).join('');
 }
 
-/** Returns keys that occur more than once in an object, which is not a syntax error. */
+/** Returns an object's duplicate keys, which are not syntax errors. */
 export function repeatedKeys(text: string): string[] {
 	const doubled: Parameters<typeof treeValue>[2] = [];
 	const root = parseTree(text, [], { allowTrailingComma: true });
@@ -103,8 +103,7 @@ export function parseRecipe(text: string): ParsedRecipe {
 		return { path, message, offset, length, line: line + 1, column: offset - (starts[line] as number) + 1 };
 	};
 	const fail = (message: string): ParsedRecipe => ({ ok: false, faults: [place('', message, 0, 0)] });
-	if (text.length > maxLength)
-		return fail(`The recipe is longer than ${maxLength} characters, so it is not a valid recipe.`);
+	if (text.length > maxLength) return fail(`The recipe is too long: the limit is ${maxLength} characters.`);
 	if (text.trim() === '') return fail('The recipe is empty. Start with {"name", "dataset", "model", "stages"}.');
 	let root: Node | undefined;
 	const errors: ParseError[] = [];

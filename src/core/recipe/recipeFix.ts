@@ -71,7 +71,7 @@ export function addFix(path: Path, key: string, schema: v.GenericSchema): Recipe
 
 /**
  * Default values for required numbers. Other numbers are not added, because a wrong number is worse than a missing one.
- * The learning rate is a compromise between small models trained from random weights and pretrained models.
+ * The learning rate is a compromise between small models trained from scratch and pretrained models.
  */
 const numbersToStart: Readonly<Record<string, number>> = { steps: 100, learning_rate: 1e-4 };
 

@@ -34,7 +34,7 @@ function resolveEntries(keys: Readonly<Record<string, KeySchema>>, given: Values
 
 /**
  * Returns a key's default value.
- * @param group the object that contains the key: given values, plus the already resolved keys before it
+ * @param group the object that contains the key: given values, plus the keys resolved so far
  */
 function defaultOf(fallback: unknown, group: Values, context: KeyContext): unknown {
 	if (typeof fallback === 'function') return fallback(context, group);

@@ -65,10 +65,10 @@ export const resolvedRecipeSchema = v.strictObject({
 		prompt: v.string(),
 		think: v.nullable(v.tuple([v.string(), v.string()])),
 		answer: v.nullable(v.tuple([v.string(), v.string()])),
-		/** Tags for tool calls and answers. Present in recipes of the embedded engine with an environment. */
+		/** Tags for tool calls and answers. Present in embedded-engine recipes with an environment. */
 		call: v.optional(v.tuple([v.string(), v.string()])),
 		result: v.optional(v.tuple([v.string(), v.string()])),
-		/** Tokens for latent thoughts. Present in recipes with such thoughts. */
+		/** Tokens for latent thoughts. Present in recipes that use them. */
 		latent: v.optional(v.pipe(v.array(v.string()), v.readonly())),
 		/** pytorch: whether the prompt is a user message, formatted with the model's chat template. */
 		chat: v.optional(v.boolean()),

@@ -6,6 +6,6 @@ export const runDefaults = {
 	sampleRows: 64,
 	trainRows: 16,
 	fewestRows: 4,
-	/** Number of workers that the smallest batch is split for. Additional workers share the load of larger batches. */
+	/** Number of workers that the smallest batch is split across. Additional workers share the load of larger batches. */
 	sharers: 4,
 } as const;

@@ -3,7 +3,7 @@ import type { TreeNode } from '../search/treeNode.ts';
 import { normalUrl, type Source } from '../transcript/sources.ts';
 import type { ToolOutput, ToolSource } from './agentTool.ts';
 
-/** A piece of evidence, and the mark by which the model cites it. */
+/** A piece of evidence, with the mark the model uses to cite it. */
 export interface Evidence extends ToolSource {
 	/** Citation mark: `S1`, `S2`, ... in order of discovery. A source that is found again keeps its mark. */
 	readonly mark: string;

@@ -52,7 +52,7 @@ export function noDrops(): Record<DropReason, number> {
 	return Object.fromEntries(dropReasons.map((reason) => [reason, 0])) as Record<DropReason, number>;
 }
 
-/** Returns why a completion is dropped when considered individually, or null if it is kept. */
+/** Returns the reason a completion is dropped when considered individually, or null if it is kept. */
 export function dropReason(candidate: Candidate, keep: KeepSettings, tags: TraceTags): DropReason | null {
 	// Training on it would teach the model to stop midway.
 	if (candidate.truncated) return 'truncated';

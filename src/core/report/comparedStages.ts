@@ -31,7 +31,7 @@ export function pairedMeans(
 	return pairs;
 }
 
-/** Metrics between 0 and 1. The others are numbers of tokens or markers. */
+/** Metrics between 0 and 1. The others count tokens or markers. */
 const shares: readonly ComparedMeasure[] = ['accuracy', 'format', 'one-language'];
 
 /** Compares a metric over the questions that occur in both evaluations. */

@@ -19,7 +19,7 @@ export interface CompletionSummary {
 	readonly consistency: number | null;
 	/** Mean length in characters. */
 	readonly characters: number;
-	/** Mean number of tokens over the completions whose token count is known, or null if there are none. */
+	/** Mean token count over the completions where it is known, or null if there are none. */
 	readonly tokens: number | null;
 	/** Number of reflection markers per completion ("wait", "let me check again"). */
 	readonly reflection: number;

@@ -106,7 +106,7 @@ class Page {
 	}
 }
 
-/** Makes content that is wider than the page scroll separately, including by keyboard. */
+/** Makes content wider than the page scroll on its own, including by keyboard. */
 const wide = (caption: string) =>
 	`<div class="wide" tabindex="0" role="group" aria-label="${htmlText(visibleLine(caption))}">`;
 

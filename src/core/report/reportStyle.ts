@@ -1,4 +1,4 @@
-/** Colors of lines on light and on dark pages. */
+/** Line colors for light and dark pages. */
 export const light = ['#2563c4', '#b4470c', '#157a4a', '#8b3fb0', '#8a6a00', '#b02a54'];
 export const dark = ['#7fb0ff', '#ff9d66', '#5fd39a', '#d59bff', '#e6c34d', '#ff8fb0'];
 

@@ -90,7 +90,7 @@ export interface ReportedEvaluation {
 	readonly contamination: string | null;
 	readonly report: EvaluationReport;
 	readonly completions: CompletionSummary | null;
-	/** Numbers of correct and total samples for each question, for pairing. */
+	/** Correct and total sample counts for each question, for pairing. */
 	readonly counts: ReadonlyMap<string, ProblemCount>;
 	/** Sample metrics for each question. */
 	readonly questions: ReadonlyMap<string, MeasuredQuestion>;

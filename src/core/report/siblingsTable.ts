@@ -7,7 +7,7 @@ import type { ReportTable } from './reportDocument.ts';
 import type { ReportedPipeline, ReportedPipelineStage } from './reportedPipeline.ts';
 import type { ReportedEvaluation, ReportedStage } from './reportedRun.ts';
 
-/** Fraction of a stage's final steps over which metrics are averaged. */
+/** Final fraction of a stage's steps over which metrics are averaged. */
 const lastShare = 0.1;
 
 /** A training stage in one of the pipelines. */
@@ -82,14 +82,17 @@ function tableOf(
 			`Gain: paired difference by question from the evaluation of ${start}, with its 95% interval${pipelines > 1 ? ' over the questions of all pipelines' : ''}.`,
 			threshold === null
 				? 'No stage improved its held-out accuracy.'
-				: 'Steps: number until held-out accuracy first reached this value, halfway between the start and the highest final accuracy.',
+				: 'Steps: number of steps until held-out accuracy first reached this value, halfway between the start and the highest final accuracy.',
 			'KL to the reference (only with a KL term) and entropy of the policy, in nats per token: means over the last tenth of the steps.',
 			...(pipelines > 1 ? ['Mean (min to max) over pipelines.'] : []),
 		].join(' '),
 	};
 }
 
-/** Returns the held-out accuracy halfway between the start and the highest mean end, or null if none is above the start. */
+/**
+ * Returns the held-out accuracy halfway between the start and the highest mean at the end, or null if none is above the
+ * start.
+ */
 function thresholdOf(rows: readonly (readonly Sibling[])[]): number | null {
 	const before = mean(rows.flat().flatMap(({ trained }) => trained.before?.accuracy ?? []));
 	const ends = rows.map((runs) => mean(runs.flatMap(({ trained }) => trained.after?.accuracy ?? [])));
@@ -126,7 +129,7 @@ function mean(values: readonly number[]): number | null {
 	return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** Formats the known values, or their common value. */
+/** Formats the known values, or a single value if all are equal. */
 function spanOf(values: readonly (number | null)[], format = valueText): string {
 	const known = values.filter((value) => value !== null);
 	return spanText(known.every((value) => value === known[0]) ? known.slice(0, 1) : known, format);

@@ -1,6 +1,5 @@
 /**
- * Reduces a curve to a maximum number of points, each of which is the mean of neighboring points. Skips non-finite
- * values.
+ * Downsamples a curve to a maximum number of points, each the mean of neighboring points. Skips non-finite values.
  * @param x ascending, with the same length as y
  */
 export function thinCurve(x: ArrayLike<number>, y: ArrayLike<number>, limit: number): { x: number; y: number }[] {

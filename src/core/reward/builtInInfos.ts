@@ -119,7 +119,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'length-target',
 		title: 'Length target',
-		sentence: 'How close the length is to a target or, for correct answers, how far it is below the target.',
+		sentence: 'How close the length is to a target or, for correct answers, how far below the target it is.',
 		formula:
 			'near: max(0, 1 - |n - target| / range); exact: -alpha |target - n|; max: correct x clip(alpha (target - n) + delta, 0, 1)',
 		source:
@@ -257,7 +257,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'learnability',
 		title: 'Learnability',
-		sentence: 'How much can be learned from a problem that the policy has posed.',
+		sentence: 'How much can be learned from a problem that the policy posed.',
 		formula:
 			'1 - (correct answers / answers) to the problem, but 0 if none or all are correct; "invalid_reward" if the completion poses no problem',
 		source: 'Absolute Zero (Zhao et al. 2025), equation 4',

@@ -9,7 +9,7 @@ const marks: Readonly<Record<StepSplit, RegExp>> = {
 	sentences: /(?<=[.!?])\s+|(?<=[\u3002\uFF01\uFF1F])|\n+/,
 };
 
-/** Splits thinking into trimmed, nonempty steps. Returns at most `limit` steps; the last one contains the remainder. */
+/** Splits thinking into trimmed, nonempty steps. Returns at most `limit` steps; the last one contains the rest. */
 export function splitSteps(thinking: string, by: StepSplit, limit: number): string[] {
 	const steps = thinking
 		.split(marks[by])

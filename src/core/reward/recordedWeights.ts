@@ -40,7 +40,7 @@ const totalTolerance = 1e-5;
  */
 const parallel = 1e-8;
 const apart = 1e-6;
-/** Weights with a larger uncertainty are undetermined. */
+/** Weights with more uncertainty than this are undetermined. */
 const precision = 1e-3;
 
 export function recordedWeights(

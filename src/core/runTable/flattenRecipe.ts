@@ -6,12 +6,12 @@ const maxKeys = 400;
 const maxDepth = 8;
 const maxText = 200;
 
-/** Keys that are irrelevant to how a run was trained. */
+/** Keys that do not affect how a run was trained. */
 const leftOut = new Set(['$schema', 'format', 'name']);
 
 /**
- * Returns the values of a recipe by path, such as `stages[1].learning_rate`. Lists of scalars are one value, joined by
- * commas. Long text is shortened but remains distinct, and at most 400 values are returned.
+ * Returns the values of a recipe by path, such as `stages[1].learning_rate`. Lists of scalars are joined with commas
+ * into one value. Long text is shortened but remains distinct, and at most 400 values are returned.
  */
 export function flattenRecipe(recipe: unknown): Record<string, RecipeScalar> {
 	const found: [string, RecipeScalar][] = [];
@@ -41,6 +41,6 @@ export function flattenRecipe(recipe: unknown): Record<string, RecipeScalar> {
 	return Object.fromEntries(found);
 }
 
-/** Shortened texts are compared to group runs, so they end with a hash of the whole text. */
+/** Runs are grouped by comparing shortened texts, so these end with a hash of the whole text. */
 const shortened = (text: string): string =>
 	text.length <= maxText ? text : `${text.slice(0, maxText - 12)}… #${hashText(text).toString(36)}`;

@@ -28,7 +28,7 @@ const runColumns: readonly RunColumn[] = [
 	fact('Tags', ({ tags }) => (tags.length === 0 ? null : tags.join(', '))),
 ];
 
-/** Metrics that are shown first by default, if a run has them. */
+/** Metrics shown first by default if a run has them. */
 const firstMetrics = ['eval/heldout/accuracy', 'eval/accuracy', 'reward'];
 const metricLabels: Readonly<Record<string, string>> = {
 	'eval/heldout/accuracy': 'Held-out accuracy',

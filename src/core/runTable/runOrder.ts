@@ -3,7 +3,7 @@ import type { CellValue, RunColumn } from './runColumns.ts';
 
 /**
  * Returns the rows sorted by a column; runs without a value come last in both directions, and ties keep their order.
- * Numbers sort before text, and text is sorted by the numbers in it ("step 2" before "step 10").
+ * Numbers sort before text, and text is in natural order ("step 2" before "step 10").
  */
 export function sortRuns(
 	rows: readonly RunTableRow[],

@@ -24,7 +24,7 @@ export interface SlurmOptions {
 	readonly memory?: string;
 }
 
-/** Seconds before the time limit at which Slurm signals the job, so it can finish the batch and write a checkpoint. */
+/** How many seconds before the time limit Slurm signals the job, so it can finish the batch and write a checkpoint. */
 const warningSeconds = 300;
 const port = 29_500;
 

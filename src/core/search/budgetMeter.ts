@@ -139,7 +139,7 @@ export class BudgetMeter {
 		}
 	}
 
-	/** Returns null if the remainder is reserved by other requests that might not need it. */
+	/** Returns null if the rest is reserved by other requests that might not need it. */
 	#tryReserve(n: number, maxTokens: number, nodes: boolean, share: number): Reserved | null {
 		const limit = this.#limit;
 		this.checkTime();

@@ -32,13 +32,13 @@ function generatedTokens(strategy: string, params: unknown, { tokens, steps }: C
 			// At each step, every beam samples its expansions and looks ahead from each of them.
 			return of('width') * of('expansions') * tokens * (1 + of('lookahead'));
 		case 'mcts': {
-			// A leaf is expanded on its second visit. Unless a guide scores it, the remainder is completed: half of the
-			// tokens on average.
+			// A leaf is expanded on its second visit. Unless a guide scores it, the rest is completed: half of the tokens on
+			// average.
 			const rollouts = p.evaluation === 'value' ? 0 : of('rollouts') * (tokens / 2);
 			return of('simulations') * ((of('expansions') * tokens) / (2 * steps) + rollouts);
 		}
 		case 'step-completion':
-			// From each step, complete the remainder, which is half of the tokens on average.
+			// From each step, complete the rest, which is half of the tokens on average.
 			return of('solutions') * (tokens + Math.min(steps, of('steps')) * of('completions') * (tokens / 2));
 		case 'self-refine':
 			return (1 + 2 * of('rounds')) * tokens;

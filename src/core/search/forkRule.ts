@@ -13,7 +13,7 @@ export type TokenKind = (typeof tokenKinds)[number];
 export interface ForkRule {
 	/** Minimum probability for the top token to dominate. */
 	readonly dominant: number;
-	/** Minimum probability for a token to count as high. */
+	/** Minimum probability for a token to count as high-probability. */
 	readonly high: number;
 	/** Maximum difference for the top two tokens to count as close. */
 	readonly gap: number;

@@ -19,7 +19,7 @@ import type { TreeNode } from './treeNode.ts';
 
 /** Number of consecutive failed requests after which the policy is considered unavailable. */
 const maxFailures = 20;
-/** Maximum number of generations in one request, and maximum number of such requests in flight. */
+/** Maximum number of generations per request, and of such requests in flight. */
 const maxPortion = 256;
 const maxPortions = 64;
 /** Maximum number of attempts to continue past an empty step. */
@@ -80,7 +80,7 @@ interface Used {
 
 /** Requests generations from the policy within the budget and splits them into steps. */
 export class Generator {
-	/** Why fewer generations were made than requested; null if none are missing. */
+	/** Why fewer generations were returned than requested; null if none are missing. */
 	cutShort: StopReason | null = null;
 	readonly #settings: GeneratorSettings;
 	/** Number of generations requested below each node. */
@@ -110,7 +110,7 @@ export class Generator {
 		const parts: Promise<readonly TreeNode[]>[] = [];
 		const underWay = new Set<Promise<unknown>>();
 		for (let left = n; left > 0; ) {
-			// Limits requests in flight, so a stop or time limit takes effect regardless of the number of generations.
+			// Limits requests in flight, so a stop or time limit takes effect soon, even with many generations.
 			if (underWay.size >= (episodes ? concurrency : maxPortions)) await Promise.race(underWay);
 			let reserved: Reserved;
 			try {
@@ -243,7 +243,7 @@ export class Generator {
 		return rule === null ? this.#wholes : this.#steps;
 	}
 
-	/** Continues generations that were truncated by their share of the budget, while budget remains. */
+	/** Continues generations that were truncated by their share of the budget, as long as any budget remains. */
 	async #further(job: Job, first: Generation, reserved: Reserved, ordinal: number): Promise<Further> {
 		const { meter } = this.#settings;
 		let [whole, last, share] = [first, first, reserved];
@@ -297,7 +297,7 @@ export class Generator {
 		return whole;
 	}
 
-	/** Continues a generation whose step is empty, and joins the text to the next step. */
+	/** Continues a generation whose step is empty, and joins it with the next step. */
 	async #pastBlank(job: Job, first: Generation, reserved: Reserved, ordinal: number, used: Used): Promise<Generation> {
 		let whole = first;
 		for (let i = 0; i < maxBlanks && isEmptyStep(whole, job); i++) {
@@ -381,7 +381,7 @@ const isEmptyStep = ({ finish, text, stopText }: Generation, { rule, options }: 
 const isCut = ({ finish, tokens }: Generation, { cut, maxTokens }: Reserved): boolean =>
 	cut && finish === 'length' && tokens >= maxTokens;
 
-/** Splits one step off a generation that may be longer, including the text that ends the step. */
+/** Splits one step, including the text that ends it, off a generation that may be longer. */
 function oneStep(given: Generation, rule: StepRule, { stop }: GenerateOptions): Generation {
 	const end = rule.end(given.text);
 	if (end >= 0 && end < given.text.length) return { ...generationUpTo(given, end), finish: 'stop' };

@@ -3,7 +3,7 @@ import { chainOf } from './readGeneration.ts';
 
 /**
  * Returns the consecutive parts of a generation that become nodes: the turns of an episode, or the parts between the
- * strategy's cuts. If the budget has no room for all turns, the last ones are dropped, and the episode is unfinished.
+ * strategy's cuts. If the budget does not cover all turns, the last ones are dropped, leaving the episode unfinished.
  * @param cut token positions at which to split; invalid ones are ignored
  * @param moreNodes reserves nodes beyond the first one; returns how many were reserved
  */

@@ -42,9 +42,9 @@ export class NodePrefixes {
 	}
 
 	/**
-	 * Returns a number that identifies the position of a node in the tree, derived from the positions of the node and its
-	 * ancestors among their siblings. The number does not depend on the order in which other parts of the tree grow, so
-	 * seeds derived from it are the same in every run of a search.
+	 * Returns a number that identifies a node by its position in the tree: its index among its siblings, and that of each
+	 * ancestor. The number does not depend on the order in which other parts of the tree grow, so seeds derived from it
+	 * are the same in every run of a search.
 	 */
 	place(id: number): number {
 		const known = this.#places[id];

@@ -44,7 +44,7 @@ export interface OperatorSettings extends SearchFacts {
 	/** Throws `SearchStop` if the search must end. */
 	readonly check: () => void;
 	readonly breathe: (() => Promise<void> | null) | undefined;
-	/** Returns whether the search must end immediately, in which case no slow operation should start. */
+	/** Returns whether the search must end immediately. If so, no slow operation should start. */
 	readonly hurried: () => boolean;
 }
 
@@ -110,7 +110,7 @@ export class SearchOperators implements Search {
 		});
 	}
 
-	/** Why fewer generations were made than the strategy requested; null if none are missing. */
+	/** Why fewer generations were returned than the strategy requested; null if none are missing. */
 	get cutShort(): Generator['cutShort'] {
 		return this.#generator.cutShort;
 	}
@@ -309,7 +309,7 @@ export class SearchOperators implements Search {
 					t: 'fault',
 					id,
 					part: 'scorer',
-					message: `Scorer ${scorer.name} returned the invalid value ${String(value)}.`,
+					message: `Scorer ${scorer.name} returned an invalid value: ${String(value)}.`,
 				});
 			}
 			emit({ t: 'score', at: at(), id, scorer: scorer.name, value: sound });

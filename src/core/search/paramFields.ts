@@ -11,7 +11,7 @@ export interface ParamField {
 	readonly options: readonly string[] | null;
 }
 
-/** Returns the parameters of a strategy in the order of its declaration. */
+/** Returns the parameters of a strategy in declaration order. */
 export function paramFields(strategy: AnyStrategy): ParamField[] {
 	const entries = (strategy.params as { readonly entries?: Record<string, v.GenericSchema> }).entries ?? {};
 	const standard = strategyParams(strategy, {}) as Record<string, unknown>;

@@ -18,7 +18,7 @@ export interface PolicyCapabilities {
 	readonly instructions: boolean;
 	/** Whether it can return the log-probability of existing text. */
 	readonly score: boolean;
-	/** Available heads: `value`, step scores (`process`), a reward model (`reward`), and the critic from its training. */
+	/** Available heads: `value`, step scores (`process`), a reward model (`reward`), and the critic from training. */
 	readonly heads: readonly HeadName[];
 }
 
@@ -81,7 +81,7 @@ export interface TokenDetail {
 }
 
 export interface Generation {
-	/** Generated text without the prefix and the stop string. Can be empty. */
+	/** Generated text without the prefix and the stop string. May be empty. */
 	readonly text: string;
 	/**
 	 * `end`: finished by the policy; `stop`: reached a stop string; `length`: reached the token limit or context size;
@@ -99,7 +99,7 @@ export interface Generation {
 	readonly detail: TokenDetail | null;
 	/** Most likely tokens for each latent thought before the text, with their log-probabilities; absent if there are none. */
 	readonly thoughts?: readonly (readonly (readonly [text: string, logprob: number])[])[];
-	/** Cost in the currency of the policy's prices; null if it has none. */
+	/** Cost in the currency of the policy's prices; null if it has no prices. */
 	readonly cost?: number | null;
 	/** The episode turn that makes up the text. */
 	readonly turn?: PlayedTurn;
@@ -128,7 +128,7 @@ export type Generated = readonly Generation[] | Failure;
 export interface Policy {
 	readonly name: string;
 	readonly capabilities: PolicyCapabilities;
-	/** Whether it plays episodes: a step is a whole turn with the results of its calls. Default: false. */
+	/** Whether it plays episodes, where a step is a whole turn with the results of its calls. Default: false. */
 	readonly plays?: boolean;
 	/**
 	 * Returns one entry per request, in order. Rejects only with `cancelled`, or if the policy is permanently

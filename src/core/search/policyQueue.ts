@@ -9,7 +9,7 @@ interface Waiting {
 }
 
 /**
- * Number of microtasks that a call waits for other calls to join its batch. Covers the typical delay between operators
+ * Number of microtasks for which a call waits for others to join its batch. Covers the typical delay between operators
  * in a batch when some of them call a scorer that returns immediately, and is negligible compared with model latency.
  */
 const turns = 10;

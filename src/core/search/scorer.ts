@@ -31,9 +31,6 @@ export interface Scorer {
 	readonly scope: ScorerScope;
 	/** Whether it uses the gold answer, so that selection by this scorer is an upper bound rather than a result. */
 	readonly oracle: boolean;
-	/**
-	 * Returns one entry per item, which is null if the scorer has no value for the item. Rejects if the whole call
-	 * failed.
-	 */
+	/** Returns one entry per item; null if the scorer has no value for it. Rejects if the whole call failed. */
 	score(items: readonly ScoreItem[]): Promise<readonly (number | null)[]>;
 }

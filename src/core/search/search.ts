@@ -21,7 +21,7 @@ export interface Sampling {
 
 /**
  * Where a step ends: a splitSteps rule (core/trace), a string such as an end-of-step token, or `completion` to treat
- * the remainder as one step.
+ * the rest as one step.
  */
 export type StepSplit =
 	| 'lines'
@@ -38,7 +38,7 @@ export type GenerateUnit = 'step' | 'completion';
 export interface GenerateOptions {
 	/** Number of children. Default: 1. */
 	readonly n?: number;
-	/** `step`: generates up to the end of the next step; `completion`: generates the remainder of the completion. */
+	/** `step`: generates up to the end of the next step; `completion`: generates the rest of the completion. */
 	readonly unit: GenerateUnit;
 	/** Overrides the search's sampling settings. */
 	readonly sampling?: Partial<Sampling>;
@@ -81,8 +81,8 @@ export interface Search {
 	/** Node at which the strategy starts: 0, or the node the user branched from. */
 	readonly root: number;
 	/**
-	 * Whether the search continues the log of a process that was killed. In that case, a strategy with no remaining work
-	 * concludes; if the log has an end event, the strategy runs once more.
+	 * Whether the search continues the log of a process that was killed. If so, a strategy with no remaining work
+	 * concludes; if not (the log has an end event), it runs once more.
 	 */
 	readonly isCut: boolean;
 	readonly policy: Policy;

@@ -81,7 +81,7 @@ export type OutsideStop = 'stopped' | 'seconds';
 export interface SearchHandle {
 	/** Rejects with a `Failure` if the search cannot start (`invalid`, `unsupported`), and on programming errors. */
 	readonly result: Promise<SearchResult>;
-	/** Ends the search without waiting for requests in flight. Use `seconds` for callers with their own timer. */
+	/** Ends the search without waiting for requests in flight. Callers with their own timer pass `seconds`. */
 	stop(reason?: OutsideStop): void;
 }
 
@@ -303,7 +303,7 @@ class SearchRun {
 	}
 
 	#end(conclusion: Conclusion, completed: StopReason, stop: SearchStop | null): SearchResult {
-		// Includes a stop that arrived during selection of the result.
+		// Includes a stop that arrived while the result was being selected.
 		const ended = stop ?? this.#stop;
 		const best = conclusion.best ?? null;
 		const node = best === null ? undefined : this.#tree.node(best);
@@ -353,7 +353,7 @@ class SearchRun {
 		return this.#before + (this.#options.now() - this.#began) / 1000;
 	}
 
-	/** Returns whether the search was stopped or its time limit passed more than the grace period ago. */
+	/** Returns whether the search was stopped, or the grace period after its time limit has passed. */
 	#isHurried(): boolean {
 		const { seconds = Number.POSITIVE_INFINITY } = this.#options.budget ?? {};
 		return this.#stop?.reason === 'stopped' || (this.#options.now() - this.#began) / 1000 > seconds + graceSeconds;
@@ -378,7 +378,7 @@ const has = (capabilities: PolicyCapabilities, need: keyof PolicyCapabilities): 
 };
 
 /**
- * Suggests an action if the policy lacks a capability. Different parameters can make some capabilities unnecessary.
+ * Suggests what to do if the policy lacks a capability. Some capabilities are unnecessary with different parameters.
  */
 const otherwise = (strategy: AnyStrategy, need: keyof PolicyCapabilities): string =>
 	strategy.needs.policy?.includes(need)

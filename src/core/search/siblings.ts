@@ -19,10 +19,10 @@ export const isOpen = (node: TreeNode, tree: SearchTree): boolean =>
 export const isRepeated = (node: TreeNode, tree: SearchTree): boolean =>
 	node.mergedInto !== null && keyOf(node) === keyOf(tree.node(node.mergedInto) as TreeNode);
 
-/** Returns a key that is equal for duplicate siblings. */
+/** Returns a key that duplicate siblings share. */
 const keyOf = ({ parents, text, final }: TreeNode): string => `${parents[0]} ${final}\n${text.trim()}`;
 
-/** Merges duplicate siblings into the first one; returns the given nodes that remain. */
+/** Merges duplicate siblings into the first one; returns those of the given nodes that remain. */
 export function mergeAlike(search: Search, nodes: readonly TreeNode[]): TreeNode[] {
 	if (nodes.length < 2) return [...nodes];
 	const first = new Map<string, number>();

@@ -23,7 +23,7 @@ export const turnStop = '\u0000turn';
 const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 
 /**
- * Builds a rule from a function that finds the next end at or after an offset, or -1. A step is never empty and never
+ * Builds a rule from a function that returns the next end at or after an offset, or -1. A step is never empty and never
  * leaves an answer open, because the closing tag alone would be an empty step.
  * @param nothings strings in addition to whitespace that count as empty
  */

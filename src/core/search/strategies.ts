@@ -38,7 +38,10 @@ export const strategies: readonly AnyStrategy[] = [
 	reflexion(),
 ];
 
-/** Strategies that can search over episodes, because they only ask for the next turns; others give instructions or change the text. */
+/**
+ * Strategies that can search over episodes, because they only request further turns; the others give instructions or
+ * change the text.
+ */
 export const episodeStrategies: readonly string[] = ['best-of-n', 'self-consistency', 'beam', 'dvts', 'mcts'];
 
 /** Returns the strategy with the given name; throws `invalid` if there is none. */

@@ -23,12 +23,12 @@ const separated = ['paragraphs', 'lines', 'sentences'] as const;
 const [fewest, most] = [3, 60] as const;
 /** Number of steps to aim for with a rule that counts tokens. */
 const tokenSteps = 4;
-/** Maximum length of text in which steps are counted, because a run's texts can be of any length. */
+/** Maximum length of text in which to count steps, because a run's text can be arbitrarily long. */
 const counted = { characters: 20_000, steps: 200 } as const;
 
 /**
- * Returns the rule with the longest steps that still splits completions into several steps, or a number of tokens if
- * their text has no separators; null if the number of tokens is also unknown.
+ * Returns the rule with the longest steps that still splits completions into several steps. If their text has no
+ * separators, returns a number of tokens, or null if token counts are unknown too.
  */
 export function suggestSplit(samples: readonly SampledText[], tags: TraceTags): SuggestedSplit | null {
 	const texts = samples.filter(({ text }) => text.trim() !== '');

@@ -10,9 +10,9 @@ export interface VariedKey {
 /** A configuration in a sweep: a value for each key, and a seed. */
 export interface SweepConfiguration {
 	readonly set: readonly { readonly path: readonly string[]; readonly value: unknown }[];
-	/** null: the seed of the recipe. */
+	/** null to use the recipe's seed. */
 	readonly seed: number | null;
-	/** Such as "beta=0.1 seed=2". */
+	/** For example, "beta=0.1 seed=2". */
 	readonly label: string;
 }
 
@@ -61,7 +61,7 @@ export function sweepGrid(keys: readonly VariedKey[], seeds: readonly number[]):
 		throw new Failure('invalid', 'There is nothing to vary.', 'Add --vary KEY=VALUE,VALUE or --seeds N.');
 	}
 	if (count > maxConfigurations) {
-		throw new Failure('invalid', `Too many combinations: ${count}.`, `Vary at most ${maxConfigurations}.`);
+		throw new Failure('invalid', `Too many combinations: ${count}.`, `The maximum is ${maxConfigurations}.`);
 	}
 	let grid: SweepConfiguration['set'][] = [[]];
 	for (const { path, values } of keys) grid = grid.flatMap((set) => values.map((value) => [...set, { path, value }]));
@@ -132,7 +132,7 @@ export function withinBudget(
 	let count = configurations.length;
 	while (count > 0 && planOf(count).cost > budget) count--;
 	if (count === 0) {
-		throw new Failure('invalid', `One run costs ${planOf(1).cost} steps, more than the budget.`, 'Raise --budget.');
+		throw new Failure('invalid', `One run costs ${planOf(1).cost} steps, which exceeds the budget.`, 'Raise --budget.');
 	}
 	const random = Random.of(seed, 'sweep');
 	const chosen = new Set(

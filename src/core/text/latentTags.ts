@@ -9,7 +9,7 @@ export function vocabularyTags(template: Template): string[] {
 	return [...templateTags(template), ...(template.latent ?? [])];
 }
 
-/** Places for latent thoughts in a prompt. */
+/** Slots for latent thoughts in a prompt. */
 export interface LatentPlaces {
 	/** Number of thoughts. */
 	readonly count: number;
@@ -17,13 +17,13 @@ export interface LatentPlaces {
 	readonly marks: readonly [start: number, thought: number, end: number];
 }
 
-/** Returns places for `count` thoughts, for a tokenizer with `latentTags`. */
+/** Returns slots for `count` thoughts, for a tokenizer with `latentTags`. */
 export function latentPlaces(tokenizer: Tokenizer, count: number): LatentPlaces {
 	return { count, marks: tokenizer.encode(latentTags.join('')) as [number, number, number] };
 }
 
 /**
- * Inserts places for latent thoughts between the prompt and its completion. If the tokens include the beginning of a
+ * Inserts slots for latent thoughts between the prompt and its completion. If the tokens include the beginning of a
  * completion, it starts with a think tag. Prompts contain none.
  * @param tokens bos and the prompt, optionally with the beginning of a completion
  */
@@ -40,7 +40,7 @@ export function withThoughts(
 	return [...tokens.slice(0, place), start, ...thoughts, end, ...tokens.slice(place)];
 }
 
-/** Returns the index of the start token in tokens with places for thoughts, or -1 if they have none. */
+/** Returns the index of the start token in tokens with slots for thoughts, or -1 if they have none. */
 export function findThoughts(tokens: ArrayLike<number>, { count, marks: [start, thought, end] }: LatentPlaces): number {
 	for (let at = 0; at + count + 1 < tokens.length; at++) {
 		if (tokens[at] !== start || tokens[at + count + 1] !== end) continue;

@@ -23,7 +23,10 @@ export function parseTokenizerJson(text: string, what = 'tokenizer.json'): Token
 	const symbols = new Array<string | undefined>(entries.length).fill(undefined);
 	for (const [symbol, id] of entries) {
 		if (!Number.isInteger(id) || id < 0 || id >= entries.length || symbols[id] !== undefined) {
-			throw new Failure('invalid', `${what} is invalid: its vocabulary ids are not 0 to ${entries.length - 1}.`);
+			throw new Failure(
+				'invalid',
+				`${what} is invalid: its vocabulary ids do not run from 0 to ${entries.length - 1}.`,
+			);
 		}
 		symbols[id] = symbol;
 	}

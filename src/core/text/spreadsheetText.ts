@@ -3,7 +3,7 @@ export const formulaStart = /^[=+\-@\t\r]/;
 const plainNumber = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /**
- * Escapes text for a CSV cell by prefixing an apostrophe if a spreadsheet would execute it as a formula. Numbers are
+ * Escapes text for a CSV cell by prepending an apostrophe if a spreadsheet would execute it as a formula. Numbers are
  * not changed.
  */
 export function spreadsheetText(text: string): string {

@@ -4,7 +4,7 @@ import { renderTokenizerJson } from './tokenizerJson.ts';
 
 export { bosToken, eosToken, padToken, specialTokens } from './specialTokens.ts';
 
-/** Tokenizer for special tokens, then template tags, then single characters (code points). */
+/** Tokenizer whose vocabulary is special tokens, then template tags, then single characters (code points). */
 export interface Tokenizer {
 	/** Symbols by id. */
 	readonly symbols: readonly string[];

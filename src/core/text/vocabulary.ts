@@ -11,7 +11,7 @@ const characterOrder = (a: string, b: string) => (a.codePointAt(0) as number) - 
 /**
  * Builds the vocabulary for a template and dataset: special tokens, tags, then characters sorted by code point, so that
  * ids do not depend on the order of the characters.
- * @param characters single characters or longer strings; their code points are used
+ * @param characters strings of any length, which are split into code points
  */
 export function buildTokenizer(template: Template, characters: Iterable<string>): Tokenizer {
 	const tags = vocabularyTags(template);

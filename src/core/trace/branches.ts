@@ -26,7 +26,7 @@ export function pathTo(message: number, parents: Parents): number[] {
 	return path.reverse();
 }
 
-/** Returns the successors of each message in order; the key null is the prompt. */
+/** Returns the successors of each message in order; the key null stands for the prompt. */
 export function childrenOf(parents: Parents): Map<number | null, number[]> {
 	const children = new Map<number | null, number[]>();
 	for (const [i, parent] of parents.entries()) {

@@ -85,7 +85,7 @@ function messagesOfTokens(
 }
 
 /**
- * Returns the messages in a conversational completion, or null for a single answer. A text is a conversation if it
+ * Returns the messages in a conversational completion, or null for a single answer. Text is a conversation if it
  * contains tokens from an environment or, unless its episode is recorded, tool calls in tags.
  */
 export function completionMessages({ completion, tokens, extra }: Conversing): readonly Message[] | null {
@@ -93,7 +93,7 @@ export function completionMessages({ completion, tokens, extra }: Conversing): r
 	const ranges = tokens === undefined ? [] : observedRanges(extra, tokens.text.length);
 	const episode = rolloutEpisode(extra);
 	if (tokens !== undefined && ranges.length > 0) return messagesOfTokens(tokens.text, ranges, episode);
-	// An environment's answers can contain call tags that are not actual calls, which are listed in the episode.
+	// An environment's answers may contain call tags that are not actual calls; the episode lists the actual ones.
 	return episode?.turns === undefined ? messagesInText(completion) : null;
 }
 
@@ -182,7 +182,7 @@ function withRecorded(
 	const unused = results.slice(0, maxResults);
 	const answered = given.map((call, i): AnsweredCall => {
 		const inMessage = turn?.calls[i]?.result ?? null;
-		// TRL shows the results of asynchronous tools after the others.
+		// TRL lists the results of asynchronous tools after the others.
 		const at = unused.findIndex((one) =>
 			inMessage === null ? one.name === call.name : one.content === inMessage.content,
 		);

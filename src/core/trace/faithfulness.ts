@@ -19,7 +19,7 @@ export type SameAnswer = (concluded: string, answer: string) => boolean | null;
 
 /**
  * Compares exact strings and plain numbers in microseconds, without a parser. Returns null for anything else, which
- * `createMathComparer` (src/rewards/mathVerifier.ts) compares in the same way as the accuracy reward.
+ * `createMathComparer` (src/rewards/mathVerifier.ts) compares the same way as the accuracy reward.
  */
 export const samePlainAnswer: SameAnswer = (concluded, answer) => {
 	if (normalizeAnswer(concluded) === normalizeAnswer(answer)) return true;
@@ -93,9 +93,9 @@ function placeOf(part: string, text: string, within: Span): Span {
 
 /**
  * Checks whether a completion's answer agrees with the conclusion of its thinking section. The conclusion is parsed
- * like answers in the accuracy reward: a box, "the answer is", the last statement, or finally the last equation. The
- * answer and the conclusion disagree only if both are values and `same` reports a difference. A final equation alone
- * might be an intermediate step, so it can agree but not disagree. Returns null if the completion has no thinking
+ * like answers in the accuracy reward: a box, "the answer is", the last statement or, failing those, the last equation.
+ * The answer and the conclusion disagree only if both are values and `same` reports a difference. A final equation
+ * alone might be an intermediate step, so it can agree but not disagree. Returns null if the completion has no thinking
  * section, no answer or several answers, or no conclusion. Only values are compared, not whether the thinking supports
  * the answer.
  */

@@ -18,7 +18,7 @@ const scripts = [
 ] as const;
 type Script = (typeof scripts)[number];
 
-/** Range of text whose script, or whose language within the same script, differs from the rest of the text. */
+/** Range of text in a different script than the rest, or in a different language in the same script. */
 export interface ForeignStretch extends Span {
 	/** "Han", or a language code such as "fr". */
 	readonly of: string;
@@ -154,11 +154,11 @@ function hits(sentence: readonly Word[]): Map<string, number> {
 }
 
 /**
- * Finds script and language changes in text, as they occur in the thinking of models trained by reinforcement learning
- * alone (DeepSeek-R1, section 2.2.4). Scripts are detected reliably. Languages in Latin script (English, German,
- * French, Spanish, Italian, Portuguese, Dutch) are distinguished by function words, for whole sentences and with a
- * clear margin, which can miss short changes but avoids false positives. Code, formulas and single letters are ignored.
- * Only the first 200,000 characters are examined.
+ * Finds script and language changes in text, like those in the thinking of models trained only with reinforcement
+ * learning (DeepSeek-R1, section 2.2.4). Scripts are detected reliably. Languages in Latin script (English, German,
+ * French, Spanish, Italian, Portuguese, Dutch) are distinguished by function words: only for whole sentences and only
+ * by a clear margin, which may miss short changes but avoids false positives. Code, formulas and single letters are
+ * ignored. Only the first 200,000 characters are examined.
  */
 export function findLanguageMix(whole: string, span: Span = { start: 0, end: whole.length }): LanguageMix {
 	const text = whole.slice(span.start, Math.min(span.end, span.start + limit));

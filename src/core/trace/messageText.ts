@@ -18,7 +18,7 @@ export interface Turn {
 	readonly thinking: string | null;
 	readonly content: string;
 	readonly calls: readonly ToolCall[];
-	/** Id of the answered call; only for tool results. */
+	/** Id of the call being answered; only for tool results. */
 	readonly callId: string | null;
 }
 
@@ -36,7 +36,7 @@ function jsonOf(text: string): unknown {
 /**
  * Parses a tool call in the formats that trainers use: OpenAI's `{id, function: {name, arguments}}`, flat `{id, name,
  * arguments}`, Anthropic's `{id, name, input}`, Inspect's `{id, function, arguments}`, or any of them as JSON text.
- * Arguments can be JSON text or an object.
+ * Arguments may be JSON text or an object.
  */
 function toolCall(value: unknown): ToolCall {
 	const given = typeof value === 'string' ? (jsonOf(value) ?? value) : value;

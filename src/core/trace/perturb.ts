@@ -50,7 +50,7 @@ export function parsePerturbation(text: string): Perturbation {
 		throw new Failure(
 			'invalid',
 			`Unknown perturbation "${text}".`,
-			`Use one of ${perturbationKinds.join(', ')}, optionally followed by a colon and a fraction above 0 and up to 1, such as corrupt-digits:0.5.`,
+			`Use one of ${perturbationKinds.join(', ')}, optionally followed by a colon and a fraction greater than 0 and at most 1, such as corrupt-digits:0.5.`,
 		);
 	}
 	return { kind, share };
@@ -58,8 +58,8 @@ export function parsePerturbation(text: string): Perturbation {
 
 /**
  * Perturbs a completion; returns null if there is nothing to perturb (no thinking, no digits, a single step, no
- * answer). All perturbations except `wrong-answer` modify only the thinking and keep the tags and the answer. Each
- * change is effective: a digit is replaced by a different one, and a shuffled step moves unless its text is the same.
+ * answer). All perturbations except `wrong-answer` modify only the thinking and keep the tags and the answer. Every
+ * change has an effect: a digit is replaced by a different one, and a shuffled step moves unless its text is the same.
  */
 export function perturbTrace(
 	completion: string,
@@ -102,7 +102,7 @@ function changeThinking(
 	}
 }
 
-/** Converts a fraction to a count, which is at least one unless there is nothing to count. */
+/** Converts a fraction to a count of at least one, or 0 if there is nothing to count. */
 const countOf = (share: number, all: number) => Math.min(all, Math.max(1, Math.round(share * all)));
 
 /** Returns a random selection of numbers below `all`, in ascending order. */

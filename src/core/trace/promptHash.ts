@@ -3,8 +3,8 @@ import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import { messageText } from './messageText.ts';
 
 /**
- * Returns 16 hexadecimal digits that identify a prompt across steps and runs, from two multiplicative 32-bit hashes
- * over the UTF-16 code units in its text. Not for security purposes.
+ * Returns 16 hexadecimal digits that identify a prompt across steps and runs, computed with two multiplicative 32-bit
+ * hashes of its UTF-16 code units. Not for security purposes.
  */
 export function promptHash(prompt: RolloutLine['prompt']): string {
 	const text = messageText(prompt);

@@ -4,7 +4,7 @@ import { wordPlaces } from './wordPlaces.ts';
 export interface Repetition {
 	/** 1 - distinct n-grams / n-grams: 0 without repetition, close to 1 for an endless loop. */
 	readonly share: number;
-	/** Number of n-grams, and number of those that repeat an earlier one. */
+	/** Number of n-grams, and how many of them repeat an earlier one. */
 	readonly ngrams: number;
 	readonly repeated: number;
 	/** Positions of repeated text, in UTF-16 code units; overlapping n-grams are merged. At most 10,000. */

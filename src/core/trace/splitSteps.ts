@@ -23,7 +23,7 @@ export interface CompletionStep extends TextStep {
 	readonly section: 'thinking' | 'answer';
 }
 
-/** Maximum number of steps; the last one contains the remainder. */
+/** Maximum number of steps; the last one contains the rest. */
 const maxSteps = 5000;
 
 /** Separators between steps. */
@@ -50,7 +50,7 @@ export function describeRule(rule: StepRule): string {
 
 /**
  * Splits text into trimmed, nonempty steps. Offsets are UTF-16 code units in `text`.
- * @param tokens consecutive tokens of the text, without which `tokens-N` throws `missing`
+ * @param tokens consecutive tokens of the text; `tokens-N` throws `missing` without them
  */
 export function splitSteps(text: string, rule: StepRule, tokens?: readonly string[]): TextStep[] {
 	const ends = rule.startsWith('tokens-') ? tokenEnds(text, Number(rule.slice(7)), tokens) : markEnds(text, rule);

@@ -1,21 +1,21 @@
 import type { TraceTags } from './trace.ts';
 
-/** A piece of a completion: either reasoning or the text for the reader. */
+/** A piece of a completion: either thinking or text meant for the reader. */
 export interface StreamedPart {
 	readonly kind: 'thinking' | 'text';
 	readonly text: string;
 }
 
 /**
- * Splits a completion that arrives in pieces into thinking and text. The tags themselves are removed. A tag can be
- * split across pieces, so the end of a piece that could start a tag is held back until the next piece.
+ * Splits a streamed completion into thinking and text. The tags themselves are removed. A tag may be split across
+ * pieces, so the end of a piece that could start a tag is held back until the next piece.
  */
 export class ThinkingStream {
 	readonly #tags: readonly { readonly text: string; readonly kind: StreamedPart['kind'] }[];
 	#kind: StreamedPart['kind'] = 'text';
 	#kept = '';
 
-	/** @param tags tags of the policy's template; with null, everything is text */
+	/** @param tags tags of the policy's template; if null, everything is text */
 	constructor(tags: TraceTags | null) {
 		const { think = null, answer = null } = tags ?? {};
 		this.#tags = [
@@ -56,7 +56,7 @@ export class ThinkingStream {
 		if (text !== '') parts.push({ kind: this.#kind, text });
 	}
 
-	/** Returns the length of the longest suffix of a text that could be the beginning of a tag. */
+	/** Returns the length of the longest suffix of the text that could start a tag. */
 	#startOfTag(text: string): number {
 		let longest = 0;
 		for (const { text: tag } of this.#tags) {

@@ -1,7 +1,7 @@
 import { parseBoundedJson } from '../../base/boundedJson.ts';
 import type { Message } from '../../protocol/rolloutLine.ts';
 
-/* Completions that consist of one text with tool calls and results in tags, as in the chat templates of Hermes and Qwen. */
+/* Completions that are a single string with tool calls and results in tags, as in Hermes and Qwen chat templates. */
 
 const callTags = ['<tool_call>', '</tool_call>'] as const;
 const resultTags = ['<tool_response>', '</tool_response>'] as const;
@@ -71,8 +71,8 @@ export function withoutCalls(text: string): { readonly content: string; readonly
 }
 
 /**
- * Splits a text with tool calls into messages: the policy's text with its calls, and the results. Returns null if it
- * contains no readable call.
+ * Splits text with tool calls into messages: the policy's text with its calls, and the results. Returns null if the
+ * text contains no readable call.
  */
 export function messagesInText(text: string): Message[] | null {
 	if (!text.includes(callTags[0])) return null;

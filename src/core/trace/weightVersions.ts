@@ -37,14 +37,14 @@ export function weightsOf({ step, tokens, extra }: Recorded): CompletionWeights 
 	return newest < oldest ? null : recordedWeights({ oldest, newest, trained: step === null ? null : step - 1 });
 }
 
-/** Returns the number of updates between the oldest weights and those that were trained, or null if unknown. */
+/** Returns the number of updates between the oldest weights and those trained on the completion; null if unknown. */
 export function stalenessOf({ oldest, trained }: CompletionWeights): number | null {
 	return trained === null ? null : trained - oldest;
 }
 
 /**
- * Returns, for each token, how far its weights lag behind those that were trained or, if those are unknown, behind the
- * newest ones in the completion.
+ * Returns, for each token, how far its weights lag behind those trained on the completion or, if those are unknown,
+ * behind the newest ones that generated it.
  */
 export function tokenAges(
 	versions: readonly (number | null)[],

@@ -76,7 +76,7 @@ function inspectSample(value: unknown): LoggedConversation[] | null {
 export const sampleTitle = (id: string | number, epoch: number) =>
 	epoch > 1 ? `Sample ${id}, epoch ${epoch}` : `Sample ${id}`;
 
-/** Token usage and stop reason of an answer, which Inspect stores apart from the messages. */
+/** Token usage and stop reason of an answer, which Inspect stores separately from the messages. */
 export interface LoggedAnswer {
 	readonly usage: unknown;
 	readonly stop_reason: unknown;

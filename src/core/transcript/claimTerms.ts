@@ -16,7 +16,7 @@ const endings =
 	/(?:izations?|isations?|ations?|ities|ments?|ings?|ness|ally|ions?|ized|ised|izes|ises|ize|ise|edly|ed|ies|ly|es|al|ity|s|e|y)$/;
 
 /**
- * Returns the stem of a word, by stripping endings while at least four letters remain. Sufficient to match
+ * Returns the stem of a word, by stripping endings as long as at least four letters remain. Sufficient to match
  * "eliminating" with "eliminated".
  */
 export function stem(text: string): string {

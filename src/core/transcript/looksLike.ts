@@ -7,7 +7,7 @@ const marks: readonly RegExp[] = [
 	/["'](?:HumanMessage|AIMessage|ToolMessage|SystemMessage)["']/,
 ];
 
-/** Returns whether text starts like a chat log; the first kilobytes are sufficient. */
+/** Returns whether text starts like a chat log; the first few kilobytes are enough. */
 export function looksLikeTranscript(head: string): boolean {
 	return marks.some((mark) => mark.test(head));
 }

@@ -16,10 +16,10 @@ export interface MessageLine {
 }
 
 /**
- * Reads a line of a chat log with one message per line. A line can contain several messages, because formats record the
- * results of several calls together.
+ * Reads a line of a chat log with one message per line. A line may contain several messages, because some formats
+ * record the results of several calls together.
  * @param line 1-based line number in the file
- * @param ended whether the line ends with a newline; if not, it can be incomplete
+ * @param ended whether the line ends with a newline; if not, it may be incomplete
  * @param converted converts the value, if the line is not in a format that `readMessage` reads
  */
 export function readMessageLine(

@@ -26,7 +26,7 @@ const textFields = [
 ] as const;
 const limits = { sources: 2000, text: 200_000, depth: 12 } as const;
 
-/** Normalizes a URL for comparison by removing scheme, "www.", fragment, tracking parameters and trailing slash. */
+/** Normalizes a URL for comparison by removing the scheme, "www.", fragment, tracking parameters and trailing slash. */
 export function normalUrl(url: string): string {
 	return url
 		.trim()

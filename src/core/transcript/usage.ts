@@ -3,8 +3,8 @@ import type { TokenUsage } from './transcript.ts';
 
 /**
  * Parses the token counts in a message or response, in the formats of OpenAI (`prompt_tokens` and `completion_tokens`),
- * Anthropic (`input_tokens` and `output_tokens`, which exclude cached tokens, reported as `cache_read_input_tokens` and
- * `cache_creation_input_tokens`), and LangChain (`usage_metadata`, whose counts include cached tokens).
+ * Anthropic (`input_tokens` and `output_tokens`, plus `cache_read_input_tokens` and `cache_creation_input_tokens` for
+ * cached tokens), and LangChain (`usage_metadata`, whose counts include cached tokens).
  */
 export function readUsage(value: unknown): TokenUsage | null {
 	const prompt = countField(value, 'prompt_tokens');

@@ -1,4 +1,4 @@
-/** A box on a picture, in any unit. Coordinates are measured from the left and top edges. */
+/** A box on a picture, in any units. Coordinates are measured from the left and top edges. */
 export interface Box {
 	readonly left: number;
 	readonly top: number;
@@ -18,7 +18,7 @@ const largest = 1e6;
 
 /**
  * Creates a box from corner coordinates; null unless there are exactly four finite numbers of a plausible size.
- * @param confidence ignored unless it is a number; a value outside 0 to 1 makes the box invalid
+ * @param confidence ignored unless it is a number; a value outside [0, 1] makes the box invalid
  */
 export function boxFrom(corners: unknown, confidence?: unknown, label?: unknown): Box | null {
 	if (!Array.isArray(corners) || corners.length !== 4) return null;
@@ -36,7 +36,7 @@ export function boxFrom(corners: unknown, confidence?: unknown, label?: unknown)
 	};
 }
 
-/** Returns whether a box has an area. The corners of a model's box can be in any order. */
+/** Returns whether a box has an area. The corners of a model's box may be in any order. */
 export function hasArea({ left, top, right, bottom }: Box): boolean {
 	return right > left && bottom > top;
 }

@@ -35,7 +35,7 @@ export function goldBoxes(value: unknown): Box[] | null {
 	return boxes?.every(hasArea) ? boxes : null;
 }
 
-/** Returns the JSON value in a text, which may use Python-style quotes; undefined if there is none. */
+/** Returns the JSON value in text that may use Python-style quotes; undefined if there is none. */
 function jsonIn(text: string): unknown {
 	if (!/^[[{]/.test(text)) return undefined;
 	for (const candidate of [text, text.replaceAll("'", '"')]) {

@@ -30,7 +30,7 @@ function jpegSize(view: DataView): PictureSize | null {
 		if (isFrame(marker)) {
 			return { type: 'image/jpeg', height: view.getUint16(place + 5), width: view.getUint16(place + 7) };
 		}
-		// A scan, or the end, before any frame.
+		// Reached a scan or the end before any frame.
 		if (marker === 0xda || marker === 0xd9) return null;
 		place += 2 + view.getUint16(place + 2);
 	}

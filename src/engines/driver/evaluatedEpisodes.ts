@@ -22,8 +22,8 @@ export interface EpisodeEvaluation {
 }
 
 /**
- * Plays the episodes of an evaluation, and repeats them once if enough fail to pause training. Throws `unavailable` if
- * too many fail again, because accuracy cannot be measured then.
+ * Plays the episodes of an evaluation, and repeats them once if so many fail that training would pause. Throws
+ * `unavailable` if too many fail again, because accuracy cannot be measured.
  */
 export async function playedEpisodes(
 	evaluation: EpisodeEvaluation,

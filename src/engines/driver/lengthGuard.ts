@@ -11,7 +11,7 @@ const headerEnd = Buffer.from('\r\n\r\n');
  */
 export class LengthGuard extends Transform {
 	readonly #longest: number;
-	/** Beginning of an incomplete header. */
+	/** Start of an incomplete header. */
 	#header: Buffer = Buffer.alloc(0);
 	/** Number of bytes left in the current body. */
 	#body = 0;

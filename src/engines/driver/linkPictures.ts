@@ -6,14 +6,14 @@ import { contract } from './trainerServer.ts';
 /** Maximum total size of the pictures that an engine writes to a run, in bytes. */
 const largestTotal = 2_000_000_000;
 
-/** Rollout pictures, received from the trainer and each written to the run only once. */
+/** Rollout pictures received from the trainer, each written to the run only once. */
 export class LinkPictures {
 	readonly #write: (file: string, content: Uint8Array) => Promise<void>;
 	readonly #onFull: () => void;
 	#total = 0;
 	#full = false;
 
-	/** @param onFull called once, when no more pictures are written */
+	/** @param onFull called once, when the size limit is exceeded */
 	constructor(write: (file: string, content: Uint8Array) => Promise<void>, onFull: () => void) {
 		this.#write = write;
 		this.#onFull = onFull;

@@ -6,7 +6,7 @@ export interface EndContext {
 	readonly step: number | null;
 	/** Step of the newest checkpoint, or null if there is none. */
 	readonly checkpoint: number | null;
-	/** Whether the system has killed a process because of low memory in the meantime, or null if unknown. */
+	/** Whether the system has since killed a process because of low memory, or null if unknown. */
 	readonly outOfMemory: boolean | null;
 }
 

@@ -116,7 +116,7 @@ export class TrainerServer extends Disposable {
 			if (socket === this.#peer) this.#gone.resolve(new Failure('unavailable', 'The trainer disconnected.'));
 		});
 		connection.onError(([error]) => {
-			// A killed trainer resets its connection. This is a normal end, and its process reports the reason.
+			// A killed trainer resets its connection. This is expected, and its process reports the reason.
 			if (typeof (error as NodeJS.ErrnoException).code === 'string') socket.destroy();
 			else broken(contract(Failure.from(error)));
 		});
@@ -175,7 +175,7 @@ export function checkTrainerVersion(protocol: number): void {
 		'version',
 		`The driver uses version ${trainerLinkVersion} of the trainer link, but the trainer uses version ${protocol}.`,
 		older
-			? 'Update the reasoning-lab-trainer package where it is installed.'
+			? 'Update the reasoning-lab-trainer package in its Python environment.'
 			: 'Update Reasoning Lab, or install the matching release of reasoning-lab-trainer.',
 	);
 }

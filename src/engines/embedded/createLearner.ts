@@ -20,7 +20,7 @@ export type LearnerOptions = LearnerSizes & ({ readonly seed: number } | { reado
 
 export interface LearnerSizes extends BatchSizes {
 	readonly device: DeviceName;
-	/** Type to which layers round the factors of their products; default: float32. All other types require a GPU. */
+	/** Type to which layers round the operands of matrix products; default: float32. All other types require a GPU. */
 	readonly precision?: PrecisionName;
 	/** Device used in an earlier attempt, which `auto` reuses if it can. */
 	readonly preferred?: ProviderName;
@@ -37,8 +37,8 @@ const workerScript = (): URL =>
 	import.meta.url.endsWith('.ts') ? new URL('./worker.ts', import.meta.url) : new URL('./worker.js', import.meta.url);
 
 /**
- * Starts the compute workers. Throws `invalid` for impossible sizes, `unavailable` if the runtime cannot be loaded, or
- * `unsupported` if a named device cannot be used.
+ * Starts the compute workers. Throws `invalid` if the sizes are invalid, `unavailable` if the runtime cannot be loaded,
+ * or `unsupported` if a named device cannot be used.
  */
 export async function createLearner(options: LearnerOptions): Promise<Learner> {
 	checkShape(options.shape);

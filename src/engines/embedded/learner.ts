@@ -35,7 +35,7 @@ export interface SampleRequest {
 	readonly stop?: readonly number[];
 	/** If set, also returns distribution statistics and the `alternatives` most likely tokens. */
 	readonly detail?: SampleDetail;
-	/** Places for latent thoughts in the prompts (model/latentTrunk.ts). CPU only. */
+	/** Slots for latent thoughts in the prompts (model/latentTrunk.ts). CPU only. */
 	readonly thoughts?: LatentPlaces;
 	/**
 	 * Model to sample from. A teacher or a sampler must have been set first. Requests to the sampler run concurrently
@@ -78,8 +78,8 @@ export interface Sample extends Sequence {
 	/** Whether the completion reached its maximum length instead of ending with end-of-sequence or a stop token. */
 	readonly truncated: boolean;
 	/**
-	 * Completion tokens that the policy wrote are 1; tokens from an environment are 0, are not trained on, and have
-	 * log-probability and entropy 0. Absent if the policy wrote all of them.
+	 * 1 for completion tokens that the policy wrote. 0 for tokens from an environment, which are not trained on and have
+	 * log-probability and entropy 0. Absent if the policy wrote all tokens.
 	 */
 	readonly trained?: Uint8Array;
 	/** Present if requested. */
@@ -173,7 +173,7 @@ export type DistillRow = SftRow;
 export interface DistillSettings {
 	/** Temperature that divides student and teacher logits before they are compared. */
 	readonly temperature: number;
-	/** Weight of the cross-entropy with the tokens. The remainder is the weight of the divergence from the teacher. */
+	/** Weight of the cross-entropy with the tokens. The divergence from the teacher gets the remaining weight. */
 	readonly alpha: number;
 }
 
@@ -214,7 +214,7 @@ export interface OptimizerSettings {
 	readonly maxGradNorm: number;
 }
 
-/** Settings for an update. If beta is 0, there is no KL term and no reference log-probabilities. */
+/** Settings for an update. If beta is 0, there is no KL term, and reference log-probabilities are absent. */
 export interface GrpoSettings extends Objective {
 	readonly temperature: number;
 }
@@ -295,11 +295,11 @@ export interface Learner {
 	logprobs(rows: readonly Sequence[], of: ScoredBy, temperature: number): Promise<PerToken[]>;
 	updateSft(rows: readonly SftRow[], optimizer: OptimizerSettings): Promise<UpdateResult>;
 	/**
-	 * Like `updateSft`, but for rows whose prompts end with places for latent thoughts. Gradients flow through the
+	 * Like `updateSft`, but for rows whose prompts end with slots for latent thoughts. Gradients flow through the
 	 * thoughts.
 	 */
 	updateLatent(rows: readonly SftRow[], thoughts: LatentPlaces, optimizer: OptimizerSettings): Promise<UpdateResult>;
-	/** Updates the policy. An empty list of rows results in an update with zero gradient, in which moments and weights decay. */
+	/** Updates the policy. An empty list of rows results in a zero-gradient update, which decays moments and weights. */
 	updateGrpo(rows: readonly GrpoRow[], settings: GrpoSettings, optimizer: OptimizerSettings): Promise<UpdateResult>;
 	/** Like `updateGrpo`, but with ratios for whole completions. */
 	updateRloo(rows: readonly RlooRow[], settings: RatioSettings, optimizer: OptimizerSettings): Promise<UpdateResult>;
@@ -314,7 +314,7 @@ export interface Learner {
 		optimizer: OptimizerSettings,
 	): Promise<UpdateResult>;
 	/**
-	 * Sets the teacher for `updateDistill`. The teacher can have any size, but must use the same vocabulary; throws
+	 * Sets the teacher for `updateDistill`. The teacher can be any size, but must use the same vocabulary; throws
 	 * `mismatch` otherwise.
 	 */
 	setTeacher(shape: ModelShape, parameters: Float32Array): void;
@@ -346,7 +346,7 @@ export interface Learner {
 	/** Value models in addition to the policy, each with its own trunk. */
 	readonly heads: readonly HeadName[];
 	readonly headParameters: readonly ParameterSpec[];
-	/** Adds a head, either initialized from the policy's trunk with a value of 0.5 for any text, or with the given weights. */
+	/** Adds a head, initialized from the policy's trunk (with a value of 0.5 for any text) or with the given weights. */
 	addHead(head: HeadName, parameters?: Float32Array): Promise<void>;
 	/**
 	 * Returns the head's values for each row: after the prompt, and after each completion token.

@@ -151,7 +151,7 @@ export class OrtLearner implements Learner {
 			const { prompts, maxNewTokens } = request;
 			const prompt = prompts.reduce((n, tokens) => Math.max(n, tokens.length), 1);
 			const most = typeof maxNewTokens === 'number' ? maxNewTokens : Math.max(0, ...maxNewTokens);
-			// On a GPU, all rows start after the longest prompt, so some can need more slots than their own context.
+			// On a GPU, all rows start after the longest prompt, so some may need more slots than their own context.
 			const shortest = prompts.reduce((n, tokens) => Math.min(n, tokens.length), prompt);
 			const tokens = prompt + Math.max(0, Math.min(most, this.shape.context - shortest));
 			const even = Math.max(minSpread, Math.ceil(prompts.length / this.execution.workers));

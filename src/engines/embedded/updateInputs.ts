@@ -51,7 +51,7 @@ function countedTokens(row: RlooRow): PerToken {
 	return row.weight === 0 ? new Float32Array(row.tokens.length - row.promptLength) : completionOnes(row);
 }
 
-/** Inputs of supervised fine-tuning. */
+/** Inputs for supervised fine-tuning. */
 export function sftInputs(): UpdateInputs<SftRow> {
 	return {
 		variant: { kind: 'sft' },
@@ -62,7 +62,7 @@ export function sftInputs(): UpdateInputs<SftRow> {
 	};
 }
 
-/** Inputs of GRPO. Throws `invalid` if reference or old log-probabilities are missing. */
+/** Inputs for GRPO. Throws `invalid` if reference or old log-probabilities are missing. */
 export function grpoInputs(rows: readonly GrpoRow[], settings: GrpoSettings): UpdateInputs<GrpoRow> {
 	const old = haveOld(rows);
 	const factors = rows.some((row) => row.factors !== undefined);
@@ -103,7 +103,7 @@ export function grpoInputs(rows: readonly GrpoRow[], settings: GrpoSettings): Up
 	};
 }
 
-/** Inputs of RLOO. */
+/** Inputs for RLOO. */
 export function rlooInputs(rows: readonly RlooRow[], settings: RatioSettings): UpdateInputs<RlooRow> {
 	const old = haveOld(rows);
 	return {
@@ -121,7 +121,7 @@ export function rlooInputs(rows: readonly RlooRow[], settings: RatioSettings): U
 	};
 }
 
-/** Inputs of PPO's policy. */
+/** Inputs for PPO's policy update. */
 export function ppoInputs(rows: readonly PpoRow[], settings: RatioSettings): UpdateInputs<PpoRow> {
 	const old = haveOld(rows);
 	return {
@@ -137,7 +137,7 @@ export function ppoInputs(rows: readonly PpoRow[], settings: RatioSettings): Upd
 	};
 }
 
-/** Inputs of DPO, whose rows are pairs. */
+/** Inputs for DPO, where rows come in pairs. */
 export function dpoInputs(rows: readonly DpoRow[], settings: { readonly beta: number }): UpdateInputs<DpoRow> {
 	return {
 		variant: { kind: 'dpo' },
@@ -151,7 +151,7 @@ export function dpoInputs(rows: readonly DpoRow[], settings: { readonly beta: nu
 	};
 }
 
-/** Inputs of distillation. `soft` and `hard`: weights of the teacher's and the data's tokens. */
+/** Inputs for distillation. `soft` and `hard`: weights of the teacher's and the data's tokens. */
 export function distillInputs(
 	teacher: TeacherRef,
 	{ soft, hard, temperature }: { readonly soft: number; readonly hard: number; readonly temperature: number },

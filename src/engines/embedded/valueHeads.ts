@@ -9,7 +9,7 @@ import type { CriticRow, OptimizerSettings, PerToken, Sequence, ValueRow, ValueU
 import { countOf, initialValueParameters, valueParameterSpecs } from './model/parameters.ts';
 import { checkLengths } from './sequenceChecks.ts';
 
-/** Returns log-probabilities of 0, which make no token surprising. */
+/** Returns log-probabilities of 0, so that no token is surprising. */
 function unread(rows: readonly Sequence[]): PerToken[] {
 	return rows.map(({ tokens, promptLength }) => new Float32Array(tokens.length - promptLength));
 }

@@ -14,7 +14,7 @@ export interface CourseOptions {
 	readonly progress: Progress;
 	/** Records left by earlier attempts. */
 	readonly past: Past;
-	/** Step of the run's own checkpoint from which this attempt starts, if any. */
+	/** Step of the run's own checkpoint that this attempt starts from, if any. */
 	readonly checkpointAt: number | null;
 	/** Called when the run's files change. */
 	onChanged(): void;

@@ -17,14 +17,14 @@ export type EngineArguments =
 	| {
 			readonly kind: 'serve';
 			readonly checkpoint: string;
-			/** Whether to exit when standard input closes, and thus whenever the parent process exits. */
+			/** Whether to exit when standard input closes, which also happens when the parent process exits. */
 			readonly untilInputEnds: boolean;
 	  };
 
 export const engineUsage =
 	'Usage: engine --run <run folder> [--resume | --parent-checkpoint <checkpoint folder>] [--device-group <id>:<slots>], or engine --serve <checkpoint folder> [--until-input-ends].';
 
-/** Parses the engine's command line, without node and script. Throws `invalid`. */
+/** Parses the engine's command-line arguments, excluding the node and script paths. Throws `invalid`. */
 export function parseEngineArguments(argv: readonly string[], cwd: string): EngineArguments {
 	const values = new Map<string, string>();
 	let resume = false;

@@ -30,7 +30,7 @@ export interface EngineKind {
 	readonly name: EngineName;
 	/** Returns the versions that affect a run's results and are known before the run starts. */
 	versions(): Record<string, string>;
-	/** `policy/generate` extensions that the engine will support. Head extensions are added when the heads exist. */
+	/** `policy/generate` extensions that the engine will support. Head extensions are added once the heads exist. */
 	readonly extensions: readonly string[];
 	readonly heads: boolean;
 	open(run: OpenedRun): Training;
@@ -52,7 +52,7 @@ export interface Training {
 	abandon?(): void;
 }
 
-/** Checkpoint from which a run starts. */
+/** Checkpoint that a run starts from. */
 export interface StartPoint {
 	/** Checkpoint folder. */
 	readonly folder: string;

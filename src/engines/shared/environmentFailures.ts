@@ -3,7 +3,7 @@ import type { EpisodeError } from '../../protocol/episode.ts';
 import { type ScoreErrorKind, scoreErrorKinds } from '../../protocol/scorer.ts';
 import type { RewardFailures } from './scoreBatch.ts';
 
-/** Kind under which episode-specific errors are reported. */
+/** Kind reported for errors that only occur in episodes. */
 const otherKind: ScoreErrorKind = 'invalid';
 
 /** Returns the environment's file, package or server as given in the recipe. */
@@ -13,7 +13,7 @@ export function environmentName({ environment }: Pick<ResolvedRecipe, 'environme
 
 /**
  * Converts environment failures in a batch to the format of reward failures.
- * @param index index of an episode that failed; `error` is its error
+ * @param index index of one failed episode; `error` is its error
  */
 export function environmentFailures(
 	column: string,

@@ -24,7 +24,7 @@ export interface EvaluatedSample extends ScoreRow {
 	/** Index of the problem in the evaluation. */
 	readonly problem: number;
 	readonly sample: number;
-	/** Whether the completion is correct, if that is known without the run's accuracy; null if it cannot be judged. */
+	/** Whether the completion is correct, if known without the run's accuracy; null if it cannot be judged. */
 	readonly correct?: boolean | null;
 	/** Episode that produced the completion, in a recipe with an environment. */
 	readonly episode?: RolloutEpisode;

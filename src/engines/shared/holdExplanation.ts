@@ -13,16 +13,16 @@ export function explainHold(
 		return {
 			message,
 			action:
-				'Continue to play the same batch again after fixing any cause outside the environment file. If the file itself is at fault, ' +
+				'After fixing any cause outside the environment file, continue the run to play the same batch again. If the file itself is at fault, ' +
 				'correct the original, stop this run, and start a new one from its newest checkpoint with environment.file set to the corrected file.',
 		};
 	}
-	const again = 'Continue to score the same batch again';
-	if (entry < 0) return { message, action: `${again} after fixing the cause.` };
+	const again = 'continue the run to score the same batch again.';
+	if (entry < 0) return { message, action: `After fixing the cause, ${again}` };
 	return {
 		message,
 		action:
-			`${again} after fixing any cause outside the file. If the file itself is at fault, correct the original, stop ` +
+			`After fixing any cause outside the file, ${again} If the file itself is at fault, correct the original, stop ` +
 			`this run, and start a new one from its newest checkpoint with rewards.${entry}.file set to the corrected file.`,
 	};
 }

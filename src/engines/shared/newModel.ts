@@ -37,7 +37,7 @@ function* withoutTags(texts: readonly string[], template: ResolvedRecipe['templa
 /**
  * Determines the dimensions and vocabulary of a new model.
  * @param texts text to cover in addition to the dataset
- * @param longer tokens that an environment adds to the prompt, and length of the longest demonstration
+ * @param longer number of tokens that an environment adds to the prompt, and length of the longest demonstration
  */
 export function newModel(
 	recipe: Pick<ResolvedRecipe, 'template' | 'stages'>,

@@ -31,7 +31,7 @@ export interface Progress {
 
 /** Pass rates of the problems that a stage chooses from. Replaced as a whole, never modified. */
 export interface CurriculumProgress extends PassRates {
-	/** Number of problems read before the first of these. */
+	/** Position of the first of these problems in the feed. */
 	readonly first: number;
 }
 

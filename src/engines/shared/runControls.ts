@@ -12,7 +12,7 @@ export interface RunControlOptions {
 	policy(): PolicyAnswers | null;
 	/** Whether the engine supports value heads. */
 	readonly heads: boolean;
-	/** Resolves after the run has ended and recorded that it ended. */
+	/** Resolves once the run has ended and its end is recorded. */
 	readonly ended: Promise<void>;
 }
 

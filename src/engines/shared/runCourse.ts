@@ -28,7 +28,7 @@ function passedMultiple(before: number, step: number, every: number): boolean {
 }
 
 /**
- * Minimum time between run.json updates. A fast run does not need one at every step because readers have the metrics.
+ * Minimum time between run.json updates. Fast runs need not update it at every step because readers have the metrics.
  */
 const recordIntervalMs = 1000;
 
@@ -238,7 +238,7 @@ export abstract class RunCourse implements GateHooks {
 		return fromStep;
 	}
 
-	/** Pauses before a batch whose rewards failed on too many rows until the user continues. */
+	/** Holds a batch whose rewards failed on too many rows: pauses before it until the user continues. */
 	async holdBatch(failures: RewardFailures): Promise<Verdict> {
 		this.#hold = this.rewardWatch.hold(failures);
 		this.options.gate.hold();

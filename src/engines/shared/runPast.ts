@@ -18,7 +18,7 @@ export interface RecordedChange {
 export interface Past {
 	/** Hyperparameter changes that this attempt replays at their original steps. */
 	readonly replay: readonly RecordedChange[];
-	/** Index of the stage whose start events.jsonl already records at this attempt's first step. */
+	/** Index of the stage that events.jsonl already shows as started at this attempt's first step. */
 	readonly announcedStage: number | null;
 	/**
 	 * Held-out accuracy in the metrics line of the first step; null if it was measured on zero problems, undefined if it

@@ -49,7 +49,7 @@ export class StepGate {
 	}
 
 	/**
-	 * Aborts when a stop request has waited too long for the current batch. All work that can be abandoned must then end.
+	 * Aborts when a stop request has waited too long for the current batch. All work that can be abandoned must then stop.
 	 */
 	get interruptSignal(): AbortSignal {
 		return this.#interrupt.signal;

@@ -100,8 +100,8 @@ function cudaRow(torch: TorchFacts, cuda: string, { nvidia, platform }: MachineF
 }
 
 /**
- * Returns whether a build supports a GPU: it contains binaries for the same major and at most the same minor compute
- * capability, or PTX for at most the same capability (NVIDIA, "CUDA C++ Programming Guide", Binary and PTX
+ * Returns whether a build supports a GPU: it contains binaries for the same major compute capability and the same or a
+ * lower minor one, or PTX for the same or a lower capability (NVIDIA, "CUDA C++ Programming Guide", Binary and PTX
  * compatibility).
  */
 export function compiledFor(capability: string, architectures: readonly string[]): boolean {
@@ -115,7 +115,7 @@ export function compiledFor(capability: string, architectures: readonly string[]
 	});
 }
 
-/** Minimum fraction of GPU memory that must be free; below this, the check reports a warning. */
+/** Fraction of GPU memory that should be free; below this, the check reports a warning. */
 const littleShare = 0.5;
 
 function gpuRows(torch: TorchFacts, { nvidia, rocm }: MachineFacts): CheckRow[] {

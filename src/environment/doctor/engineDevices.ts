@@ -47,7 +47,7 @@ function cardOf(nvidia: NvidiaFacts | null): string {
 	return ` (${[gpu.name, ...memory, ...driver].join(', ')})`;
 }
 
-/** Returns a row for each device other than the CPU on which the embedded engine can train. */
+/** Returns a row for each non-CPU device that the embedded engine can train on. */
 export function engineDeviceRows({ engineDevices: devices, machine }: DoctorFacts): CheckRow[] {
 	if (devices === null) return [];
 	if (devices instanceof Failure) return [row('embedded-devices', 'Embedded engine', 'unknown', devices.message)];

@@ -48,7 +48,7 @@ export async function download(
 			const headers = have > 0 ? { range: `bytes=${have}-` } : {};
 			const response = await request(url, { headers, ...(signal === undefined ? {} : { signal }) }, file, index);
 			if (have > 0 && response.status !== 206) {
-				// The server ignored the range and sends the whole file.
+				// The server ignored the range and is sending the whole file.
 				await handle.truncate(0);
 				await response.body?.cancel().catch(() => undefined);
 				throw new Restart();
@@ -95,7 +95,7 @@ function interrupted(file: string, have: number, bytes: number, cause?: unknown)
 	return new Failure(
 		'unavailable',
 		`The download of ${file} was interrupted at ${percent}%.`,
-		'Run the setup again to continue it.',
+		'Run setup again to resume the download.',
 		{ cause },
 	);
 }

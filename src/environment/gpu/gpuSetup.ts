@@ -47,7 +47,7 @@ export interface GpuSetupProgress {
 
 /** Approximate ratio of a library's size to the size of its wheel. */
 const unpackedRatio = 1.6;
-/** Share of the total progress that downloads account for. */
+/** Fraction of the total progress that downloads account for. */
 const downloadShare = 0.9;
 
 /** Plans the setup without downloading packages. Fails with `unsupported` if the machine cannot use CUDA. */

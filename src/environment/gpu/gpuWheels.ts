@@ -6,7 +6,7 @@ import { type OfferedWheel, offeredWheels, type PackageIndexAccess, request } fr
 /** A package that contains part of the CUDA provider. */
 export interface NeededPackage {
 	readonly name: string;
-	/** Exact version, or the major version of acceptable ones. */
+	/** Exact version, or the acceptable major version. */
 	readonly version: string;
 	/** Names of the files to extract from the wheel, in load order. */
 	readonly files: readonly string[];

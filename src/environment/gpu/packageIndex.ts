@@ -79,7 +79,7 @@ const projectSchema = v.looseObject({ files: v.array(fileSchema) });
 const jsonType = 'application/vnd.pypi.simple.v1+json';
 const largestPage = 64 << 20;
 
-/** Returns a package's wheels in the order of the index. */
+/** Returns a package's wheels in index order. */
 export async function offeredWheels(
 	index: PackageIndexAccess,
 	name: string,

@@ -14,11 +14,11 @@ export async function deviceMemory(wanted: string, signal?: AbortSignal): Promis
 	if (wanted === 'cpu') return { device: 'cpu', bytes: machineMemory() };
 	const totals = ((await findNvidia(signal))?.gpus ?? []).flatMap(({ total }) => (total === null ? [] : [total]));
 	if (totals.length > 0) return { device: 'cuda', bytes: Math.min(...totals) };
-	// Only nvidia-smi reports the memory of a GPU.
+	// Only nvidia-smi reports GPU memory.
 	return wanted === 'auto' ? { device: 'cpu', bytes: machineMemory() } : { device: 'cuda', bytes: null };
 }
 
-/** Returns the memory of this machine, or of the container if it is limited, in bytes. */
+/** Returns the memory of this machine, or the container's memory limit if it has one, in bytes. */
 function machineMemory(): number {
 	// Zero or a huge number if there is no limit.
 	const limit = process.constrainedMemory?.() ?? 0;

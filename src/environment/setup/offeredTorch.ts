@@ -64,8 +64,8 @@ export interface TakenTorch {
 
 /**
  * Determines which build of a pinned torch version an index provides.
- * @param pin `torch==2.13.0` @param wanted the build that matches the machine, such as `cpu` @param usual the build of
- * a version without a label
+ * @param pin `torch==2.13.0` @param wanted the build that matches the machine, such as `cpu` @param usual the build
+ * that a version without a label contains
  */
 export function takenTorch(
 	offered: OfferedVersions,

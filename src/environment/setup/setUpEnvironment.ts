@@ -173,12 +173,12 @@ async function takeLock(folder: ManagedFolder): Promise<FileLock> {
 
 type BasePython = Pick<FoundPython, 'path' | 'probe'>;
 
-/** Maximum number of interpreters for which the index is queried. */
+/** Maximum number of interpreters to query the index for. */
 const maxAsked = 4;
 
 /**
- * Selects the interpreter for the environment and the torch build for it: the first interpreter for which the index has
- * the build that matches the machine, or else the best interpreter.
+ * Selects the environment's interpreter and torch build: the first interpreter for which the index offers the build
+ * that matches the machine, or else the best interpreter.
  */
 async function chooseTorch(
 	pythons: readonly [BasePython, ...BasePython[]],
@@ -197,7 +197,7 @@ async function chooseTorch(
 	if (pin === undefined || wanted === null || !indexDecides(machine, choices, build)) {
 		return { python: best, torch: null };
 	}
-	// An alternative must be able to create environments on its own, like the best interpreter.
+	// Like the best interpreter, an alternative must be able to create environments on its own.
 	const capable = pythons.filter(({ probe }) => probe.venv && probe.ensurepip !== null);
 	let first: TakenTorch | null = null;
 	for (const python of (capable.includes(best) ? capable : [best]).slice(0, maxAsked)) {
@@ -294,7 +294,7 @@ async function install(
 	report('Ready', 1);
 	// Removes the previous environment.
 	const left = await removeUnusedEnvironments(folder.environments, name);
-	if (left.length > 0) log.line(`Still in use, so they will be removed at the next setup: ${left.join(', ')}`);
+	if (left.length > 0) log.line(`Still in use, to be removed by the next setup: ${left.join(', ')}`);
 	return { python, record, probe, notes: note === null ? [] : [note] };
 }
 

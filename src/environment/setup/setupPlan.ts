@@ -78,7 +78,7 @@ export interface SetupPlan {
 	readonly notes: readonly string[];
 }
 
-/** Plans a setup. Fails with `unsupported` or `missing`, including a suggested action, if the setup is not possible. */
+/** Plans a setup. If it is not possible, fails with `unsupported` or `missing` and a suggested action. */
 export function planSetup(input: PlanInput): SetupPlan {
 	const { machine, python, choices, folder, pins } = input;
 	const build = chooseTorchBuild(machine, choices.device);
@@ -153,7 +153,7 @@ function chooseInstaller(
 	return other.length === 0 ? { installer: 'pip', notes: [] } : { installer: 'uv by pip', notes: [] };
 }
 
-/** Returns whether a custom index, or a pip configuration with one, determines which builds are available. */
+/** Returns whether a custom index, given or configured in pip, determines which builds are available. */
 function hasOwnIndex(
 	{ pipConfigured, uvConfigured }: MachineFacts,
 	{ indexUrl }: Pick<SetupChoices, 'indexUrl'>,
@@ -207,7 +207,7 @@ function commandsOf(input: PlanInput, installer: SetupPlan['installer'], build: 
 		const uv = machine.uv?.path ?? 'uv';
 		return [command(venv, 2, uv, 'venv', '--no-project', '--python', python.path, folder), uvInstall(uv)];
 	}
-	// pip reports download progress since version 24.1.
+	// pip has reported download progress since version 24.1.
 	const bar = atLeast(python.probe.ensurepip ?? '0', '24.1') ? 'raw' : 'off';
 	const pip = ['-m', 'pip', 'install', '--no-input', '--disable-pip-version-check', '--progress-bar', bar];
 	const make = command(venv, 5, python.path, '-m', 'venv', folder);

@@ -32,7 +32,7 @@ interface Needs {
 
 /**
  * Shows what agents request with the MCP server's `show_in_editor` tool. Each request also shows a notification with
- * a *Back* button; once the notification is gone, a command does the same.
+ * a *Back* button; a command does the same once the notification is gone.
  */
 export class EditorRequests extends Disposable {
 	/** Folder of this window's requests. Created before `ready` resolves. */

@@ -10,8 +10,8 @@ import type { Notices } from '../notices.ts';
 import { displayText } from '../runView.ts';
 
 /**
- * Offers to open reports that agents write with the `write_report` tool: for a run in the workspace, or for any other
- * run while working in a workspace folder.
+ * Offers to open reports that agents write with the `write_report` tool: on runs in the workspace, and on other runs if
+ * the agent works in a workspace folder.
  */
 export class ReportNotices extends Disposable {
 	/** Resolves once reports on runs outside the workspace are being watched. */

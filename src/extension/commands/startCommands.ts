@@ -104,7 +104,7 @@ async function pickRecipe(notices: Notices, title: string): Promise<vscode.Uri |
 	const active = vscode.window.activeTextEditor?.document.uri;
 	if (active !== undefined && isRecipe(active)) return active;
 	const found = await vscode.workspace.findFiles('**/*.recipe.json', '**/{node_modules,.trash}/**', 1000);
-	// The recipe copy inside a pipeline is excluded because its relative paths are based on a different folder.
+	// Exclude the recipe copy inside a pipeline, whose paths are relative to a different folder.
 	const own = (uri: vscode.Uri) => isRecipe(uri) && !uri.path.endsWith(`/${pipelineFiles.recipe}`);
 	const recipes = found.filter(own).sort((a, b) => (a.path < b.path ? -1 : 1));
 	if (recipes.length === 0) {

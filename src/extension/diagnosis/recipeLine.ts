@@ -13,8 +13,8 @@ const largestRecipe = 1 << 20;
 const maxFiles = 200;
 
 /**
- * Returns the recipe that a run was started from: the file that has the run's name and is next to the `runs` folder.
- * Returns the run's frozen copy if no file or several files have that name.
+ * Returns the recipe that a run was started from: the one next to the `runs` folder that has the run's name, or the
+ * run's frozen copy if there is not exactly one.
  */
 async function recipeOf(runFolder: string, name: string): Promise<string> {
 	const folder = dirname(dirname(runFolder));

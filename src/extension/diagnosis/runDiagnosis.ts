@@ -262,7 +262,7 @@ class LiveDiagnosis {
 	readonly #signal: AbortSignal;
 	readonly #seen: Set<number>;
 	#lastStep: number;
-	/** Whether the follower is still replaying already diagnosed data, which ends with the first `synced` event. */
+	/** Whether the follower is still replaying data that is already diagnosed. Ends with the first `synced` event. */
 	#replays = true;
 	#started = false;
 	#fresh: number[] = [];

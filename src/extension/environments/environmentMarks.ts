@@ -32,7 +32,7 @@ export class EnvironmentMarks extends Disposable {
 		}),
 	);
 	readonly #diagnostics = this.register(vscode.languages.createDiagnosticCollection('reasoningLab.environments'));
-	/** Files with diagnostics, by the environment file that caused them. */
+	/** Files with diagnostics, keyed by the environment file that caused them. */
 	readonly #marked = new Map<string, readonly string[]>();
 
 	constructor(view: EnvironmentVerifications) {

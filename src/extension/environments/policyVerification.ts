@@ -74,7 +74,7 @@ async function verifyWith(uri: vscode.Uri, policy: PolicySpec, needs: PolicyVeri
 	const { environments, notices } = needs;
 	const file = displayText(vscode.workspace.asRelativePath(uri), 120);
 	const session = (await environments.get()).verifications.session(uri.fsPath);
-	/** Why the policy could not play, which is not a fault of the environment. */
+	/** Why the policy could not play. This is not a fault of the environment. */
 	let failure: unknown = null;
 	const canceled = await vscode.window.withProgress(
 		{ location: vscode.ProgressLocation.Notification, title: `Verifying ${file}`, cancellable: true },
@@ -105,7 +105,7 @@ async function verifyWith(uri: vscode.Uri, policy: PolicySpec, needs: PolicyVeri
 	// Otherwise, the file shows why there is no result.
 	if (canceled || phase !== 'done' || verification === null || trainedStatistics(verification) !== null) return;
 	const remark = verification.remarks.find((one) => one.startsWith('The policy '));
-	void notices.information(remark ?? `${file} was verified without the policy, because it changed.`);
+	void notices.information(remark ?? `${file} changed, so it was verified without the policy.`);
 }
 
 async function played(

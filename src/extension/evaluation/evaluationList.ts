@@ -9,7 +9,7 @@ import { listEvaluations, readEvaluation } from '../../runs/evaluationFiles.ts';
 /** An evaluation as shown in the tree. */
 export interface EvaluationView {
 	readonly folder: string;
-	/** Display name, which is the folder name. */
+	/** Display name (the folder name). */
 	readonly name: string;
 	/** Step of the checkpoint; null if it has none. */
 	readonly step: number | null;

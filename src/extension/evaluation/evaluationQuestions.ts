@@ -62,7 +62,7 @@ export async function evaluationChoice(
 	return { checkpoint: checkpoint.path, args: [...asked.args, ...sampling], environment: asked.environment };
 }
 
-/** Returns the arguments that play episodes; none without an environment. */
+/** Returns the arguments for playing episodes; none without an environment. */
 function episodeArguments(environment: SearchEnvironment | null): string[] {
 	if (environment === null) return [];
 	const { file, package: named, server, arguments: given, maxTurns, turnSeconds } = environment;

@@ -23,7 +23,7 @@ export interface PanelApp<Command, Requests extends RequestTable> {
 	readonly requests: Requests;
 }
 
-/** Returns the options for every panel: only our own scripts, and the page is retained while its tab is hidden. */
+/** Returns the options for every panel: only our own scripts, and a page that is retained while its tab is hidden. */
 export function webviewOptions(extension: vscode.Uri): vscode.WebviewOptions & vscode.WebviewPanelOptions {
 	return {
 		enableScripts: true,

@@ -41,7 +41,7 @@ export function escapeHtml(text: string): string {
 	return text.replace(/[&<>"']/g, (c) => escapes[c] ?? c);
 }
 
-/** Returns the HTML page of an app. It contains no data; all data is sent as messages. */
+/** Returns an app's HTML page. It contains no data; all data is sent as messages. */
 export function appHtml(resources: WebviewResources, title: string, nonce = makeNonce()): string {
 	// The UI library tests :focus-visible with a style element and reads its nonce from this meta tag. It differs from
 	// the script nonce so that the script nonce is not exposed anywhere in the page.

@@ -2,7 +2,7 @@ import { formatCounted, formatDuration, formatPercent } from '../../base/format.
 import type { PipelineView } from '../../runs/pipeline/pipelineView.ts';
 import { displayText } from '../runView.ts';
 
-/** Returns one or two sentences about the end of a pipeline: its result, or why it failed and what to do. */
+/** Returns one or two sentences about how a pipeline ended: its result, or why it failed and what to do. */
 export function pipelineEnd({ name, status, stages, record }: PipelineView): string {
 	const label = displayText(name, 60);
 	const done = stages.filter((stage) => stage.status === 'finished' || stage.status === 'skipped').length;

@@ -133,7 +133,7 @@ function pipelineTooltip(view: PipelineView, words: PipelineWords): [string, str
 }
 
 const whatToDo = 'Resume the pipeline. Finished stages are not rerun.';
-/** Maximum number of stages whose accuracy is listed in a tooltip. */
+/** Maximum number of stage accuracies listed in a tooltip. */
 const maxMeasured = 12;
 
 function leftText(seconds: number | null): string | null {

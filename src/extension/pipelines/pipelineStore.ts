@@ -121,7 +121,7 @@ export class PipelineStore extends Disposable {
 		return this.#pace.left(folder, done, total, now);
 	}
 
-	/** Adds a pipeline folder before it contains any run. */
+	/** Adds a pipeline folder before it contains any runs. */
 	async expect(folder: string): Promise<void> {
 		this.#expected.add(resolve(folder));
 		await this.refresh();

@@ -17,9 +17,7 @@ export interface StageLine {
 	readonly state: string | null;
 }
 
-/**
- * Returns the named stages in the parsable part of a recipe that is being edited; empty if its stages have no names.
- */
+/** Returns the named stages in the parsable part of a recipe being edited; empty if its stages have no names. */
 export function stageLines(text: string, pipeline: PipelineView | null): StageLine[] {
 	const root = parseTree(text, [], { allowTrailingComma: true });
 	const stages = root && findNodeAtLocation(root, ['stages']);

@@ -16,8 +16,8 @@ export class StagePace {
 	}
 
 	/**
-	 * Returns the estimated seconds until `total` is reached, or null if too little progress was observed or `total` has
-	 * already been reached.
+	 * Returns the estimated number of seconds until `total` is reached, or null if too little progress was observed or
+	 * `total` has already been reached.
 	 */
 	left(stage: string, done: number, total: number, at: number): number | null {
 		const first = this.#seen.get(stage);

@@ -123,7 +123,7 @@ async function askApi(draft: Draft, question: Question): Promise<'next' | NoAnsw
 	const answer = await askChoice<PolicyApi>({ ...question, placeholder: 'Select an API' }, [
 		{
 			label: 'Chat',
-			description: 'uses messages and follows instructions; support for prefixes is tested',
+			description: 'uses messages and follows instructions; prefix support is tested',
 			value: 'chat',
 		},
 		{ label: 'Completions', description: 'uses a plain prompt and continues from any prefix', value: 'completions' },
@@ -174,5 +174,5 @@ export function faultOfUrl(text: string): string | null {
 export function faultOfKey(text: string): string | null {
 	return text.trim() === '' || /^[\x21-\x7e]+$/.test(text.trim())
 		? null
-		: 'API keys can only contain ASCII characters, without spaces.';
+		: 'API keys can only contain ASCII characters and no spaces.';
 }

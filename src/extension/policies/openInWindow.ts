@@ -8,7 +8,7 @@ import { launchSettings } from '../launchSettings.ts';
 import type { PolicyWorkbench } from './policyWorkbench.ts';
 
 export interface OpeningNeeds {
-	/** Folder of the extension. */
+	/** The extension's folder. */
 	readonly extension: vscode.Uri;
 	/** Name of this extension in engine logs. */
 	readonly client: string;

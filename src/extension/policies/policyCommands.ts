@@ -68,7 +68,7 @@ export class PolicyCommands {
 		const notes = found.notes.slice(0, 4).map((note) => displayText(note, 200));
 		void notices.information(
 			[
-				`${name} answers${able.length === 0 ? '' : `. Capabilities: ${able.join(', ')}`}.`,
+				`${name} responded${able.length === 0 ? '' : `. Capabilities: ${able.join(', ')}`}.`,
 				...notes,
 				sample === '' ? 'No text was returned.' : `Sample: ${sample}`,
 			].join(' '),

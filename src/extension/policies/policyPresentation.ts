@@ -5,7 +5,7 @@ import { stepOf } from '../../runs/runFiles.ts';
 import type { ItemFlag } from '../ids.ts';
 import { displayText } from '../runView.ts';
 
-/** Result of the last test of a policy. */
+/** Result of a policy's last test. */
 export interface PolicyTrial {
 	readonly capabilities: PolicyCapabilities;
 	readonly model: string;

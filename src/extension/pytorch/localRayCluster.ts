@@ -47,7 +47,7 @@ export class LocalRayCluster {
 		return false;
 	}
 
-	/** @returns the address of the cluster, or undefined if the user canceled */
+	/** @returns the cluster's address, or undefined if the user canceled */
 	async start(address?: unknown): Promise<string | undefined> {
 		requireTrust();
 		const { clusterCommand, defaultClusterAddress, localPort } = await load();

@@ -8,7 +8,7 @@ function text(id: string): string {
 	return typeof value === 'string' ? value.trim() : '';
 }
 
-/** Settings of the PyTorch engine, read on each use so that changes take effect immediately. */
+/** PyTorch engine settings, read on each use so that changes take effect immediately. */
 export const pytorchSettings = {
 	/** Path of an executable or environment folder; null if not set. */
 	python: (): string | null => text(settingIds.torchPython) || null,

@@ -128,7 +128,7 @@ export class SetUpCommand extends Disposable {
 			void notices.information(readySentence(result), [{ title: 'Doctor', run: () => this.#needs.doctor() }, log]);
 			return result.python;
 		} catch (error) {
-			// Before the setup starts, there is no log for it, and the newest log belongs to an earlier setup.
+			// Until the setup starts, it has no log, and the newest log belongs to an earlier setup.
 			const failure = Failure.from(error);
 			notices.failure(failure, failure.reason === 'busy' ? [] : [log]);
 			return undefined;

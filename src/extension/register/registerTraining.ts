@@ -8,7 +8,7 @@ import type { RewardServices } from './registerRewards.ts';
 import type { RunServices } from './registerRuns.ts';
 import type { WindowServices } from './registerWindow.ts';
 
-/** Services for handling recipes, starting runs and pipelines, and notifying the user when these pause or end. */
+/** Services for handling recipes, starting runs and pipelines, and notifying the user when they pause or end. */
 export interface TrainingServices {
 	readonly training: Lazy<TrainingWorkbench>;
 }

@@ -9,16 +9,16 @@ import { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
 /** Services used by every area of the extension. */
 export interface WindowServices {
 	readonly context: vscode.ExtensionContext;
-	/** Disposes an object together with the extension. */
+	/** Disposes of an object along with the extension. */
 	keep<T extends vscode.Disposable>(item: T): T;
-	/** Folder of the extension. */
+	/** The extension's folder. */
 	readonly extension: vscode.Uri;
-	/** Global storage of the extension. */
+	/** The extension's global storage. */
 	readonly storage: vscode.Uri;
 	readonly log: vscode.LogOutputChannel;
 	readonly notices: Notices;
 	readonly documents: ReadOnlyDocuments;
-	/** Command table to which every area adds its commands. */
+	/** Command table that every area adds its commands to. */
 	readonly table: CommandTable;
 	readonly panels: PanelContext;
 	readonly version: string;

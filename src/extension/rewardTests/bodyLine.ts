@@ -1,8 +1,8 @@
 import type { RewardSignature } from '../rewards/rewardSignatures.ts';
 
 /**
- * Returns the zero-based line at which a debugger should stop inside a reward: the first line of code after the
- * signature, or the signature's line if the entire reward is on it.
+ * Returns the zero-based line where a debugger should stop inside a reward: the first line of code after the signature,
+ * or the signature's line if the entire reward is on it.
  */
 export function bodyLine(
 	text: string,

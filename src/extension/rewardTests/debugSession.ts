@@ -151,8 +151,8 @@ async function session(file: string, configuration: Record<string, unknown>, sta
 }
 
 /**
- * Adds a breakpoint at a 0-based line unless there is one. Returns the breakpoint for later removal.
- * @param condition expression that limits the breakpoint
+ * Adds a breakpoint at a 0-based line unless one already exists. Returns the breakpoint for later removal.
+ * @param condition expression that must be true for the breakpoint to be hit
  */
 export function ensureBreakpoint(file: string, line: number, condition?: string): vscode.Breakpoint | null {
 	const uri = vscode.Uri.file(file);

@@ -74,7 +74,7 @@ export class RewardDebugger extends Disposable implements RewardDebugging {
 	}
 }
 
-/** Adds a breakpoint at the first line of the reward unless there is one. Returns it for later removal. */
+/** Adds a breakpoint at the first line of the reward unless one already exists. Returns it for later removal. */
 async function rewardBreakpoint(file: string, reward: string): Promise<vscode.Breakpoint | null> {
 	const text = (await vscode.workspace.openTextDocument(vscode.Uri.file(file))).getText();
 	const signature = findSignatures(text, file).find(({ name }) => name === reward);

@@ -63,7 +63,7 @@ export class TestItems {
 		for (const file of files) if (items.get(file) === undefined) items.add(this.#file(file));
 	}
 
-	/** Updates the tests of a file from its current text and cases. */
+	/** Updates a file's tests from its current text and cases. */
 	async resolve(item: vscode.TestItem): Promise<void> {
 		const node = this.#nodes.get(item);
 		if (node?.kind !== 'file') return;
@@ -93,7 +93,7 @@ export class TestItems {
 		}
 	}
 
-	/** Returns all tests at or below an item, loading files that were never expanded. */
+	/** Returns all tests at or below an item, loading files that have not been expanded yet. */
 	async testsOf(item: vscode.TestItem): Promise<vscode.TestItem[]> {
 		const node = this.#nodes.get(item);
 		if (node?.kind === 'file' && item.children.size === 0) await this.resolve(item);
@@ -146,7 +146,7 @@ export class TestItems {
 	#item(id: string, label: string, file: string, line: number, node: TestNode, endLine = line): vscode.TestItem {
 		const item = this.#controller.createTestItem(id, label, vscode.Uri.file(file));
 		item.range = new vscode.Range(line, 0, endLine, 0);
-		// Sort cases by line number to keep the order of the file.
+		// Sort cases by line number to preserve file order.
 		item.sortText = node.kind === 'case' ? String(node.line).padStart(8, '0') : label;
 		this.#nodes.set(item, node);
 		return item;

@@ -176,7 +176,7 @@ export class TestRunner {
 }
 
 const casesAlone = { kind: 'data', dataset: false } as const;
-/** Coverage includes all lines reached by any data that the editor uses for verification. */
+/** Coverage includes all lines reached by any of the data that the editor verifies with. */
 const everything = { kind: 'data' } as const;
 
 function reportResult(

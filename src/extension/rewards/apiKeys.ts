@@ -5,8 +5,8 @@ const secretOf = (origin: string) => `reasoningLab.apiKey ${origin}`;
 const listKey = 'reasoningLab.apiKeyOrigins';
 
 /**
- * API keys for judges and process models, in the editor's secret storage. A key is tied to the origin for which it was
- * entered and is never sent to any other origin.
+ * API keys for judges and process models, in the editor's secret storage. A key is tied to the origin it was entered
+ * for and is never sent to any other origin.
  */
 export class ApiKeys {
 	readonly #secrets: vscode.SecretStorage;

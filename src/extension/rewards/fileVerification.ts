@@ -52,7 +52,7 @@ export function unverified(file: string): FileVerification {
 	};
 }
 
-/** Returns the available verifications of a reward, most informative first. */
+/** Returns a reward's available verifications, most informative first. */
 export function resultsOf(results: RewardResults | undefined): Verification[] {
 	return [results?.data, results?.rollouts, results?.selection].filter((entry) => entry != null);
 }

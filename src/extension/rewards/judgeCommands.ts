@@ -74,7 +74,7 @@ export class JudgeCommands {
 		if (against === undefined) return;
 		const other = against === 'file' ? await this.#otherReward(target, answers) : null;
 		if (other === undefined) return;
-		const placeHolder = 'Select the run whose rollouts should be rescored';
+		const placeHolder = 'Select a run to rescore';
 		const run = answers.run ?? (await pickRun(this.#needs.store, { title, placeHolder }));
 		if (run === undefined || run === null) return;
 		const weights = against === 'weights' ? (answers.weights ?? (await askWeights(run))) : null;

@@ -74,7 +74,9 @@ function withRewards(text: string, root: Node, entries: readonly object[]): Text
 	return appended(text, last, `${line}"rewards": [${inner}${written.join(`,${inner}`)}${line}]`);
 }
 
-/** Returns the changes that append an entry in the style of the list: on one line, or with one entry per line. */
+/**
+ * Returns the changes that append an entry, matching the style of the list: on one line, or with one entry per line.
+ */
 function insertion(text: string, rewards: Node, written: string): TextChange[] {
 	const last = rewards.children?.at(-1);
 	const { eol } = formatOf(text);

@@ -1,6 +1,6 @@
 import type { ScoreRow } from '../../protocol/scorer.ts';
 
-/** A row on which to debug a reward. */
+/** A row to debug a reward on. */
 export interface DebuggedRow {
 	/** Absolute path to the reward file. */
 	readonly file: string;

@@ -2,7 +2,7 @@ import type * as vscode from 'vscode';
 import { isRewardUri, rewardFilePattern } from './rewardFiles.ts';
 import { findSignatures, type RewardSignature } from './rewardSignatures.ts';
 
-/** Selects the documents for which the reward features are available. */
+/** Selects the documents that the reward features support. */
 export const rewardSelector: vscode.DocumentSelector = { scheme: 'file', pattern: rewardFilePattern };
 
 export function isRewardDocument(document: vscode.TextDocument): boolean {
@@ -11,7 +11,7 @@ export function isRewardDocument(document: vscode.TextDocument): boolean {
 
 const known = new WeakMap<vscode.TextDocument, { version: number; signatures: readonly RewardSignature[] }>();
 
-/** Maximum length of a document that is parsed for rewards, in characters. */
+/** Maximum length of a document to parse for rewards, in characters. */
 const longestText = 1_000_000;
 
 /** Returns the rewards declared in the current text of a document. */

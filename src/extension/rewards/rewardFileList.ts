@@ -15,9 +15,9 @@ const maxFiles = 500;
 const largestFile = 1 << 20;
 
 /**
- * The reward files in the workspace and their reward names. They are searched for once and then tracked by file events
- * until a refresh is requested. Names are read before a change is announced, because the editor leaves a tree row empty
- * if the tree changes while the row's children are being read.
+ * The reward files in the workspace and their reward names. They are found with one search and then tracked through
+ * file events until a refresh is requested. Names are read before a change is announced, because the editor leaves a
+ * tree row empty if the tree changes while the row's children are being read.
  */
 export class RewardFileList extends Disposable {
 	readonly #changed = this.register(new Emitter<void>());

@@ -27,7 +27,7 @@ export interface SessionNeeds {
 	log(file: string, reward: string, lines: readonly string[]): void;
 }
 
-/** Delay before intermediate steps are reported, in milliseconds; most verifications finish earlier. */
+/** Delay before intermediate steps are reported, in milliseconds; most verifications finish sooner. */
 const quietMs = 150;
 /**
  * Maximum time to wait for the recipe's other rewards, in milliseconds. Later verifications have a shorter limit

@@ -238,7 +238,7 @@ export class RewardVerifications extends Disposable implements VerificationView 
 		this.#idle = null;
 	}
 
-	/** Schedules the termination of idle processes once no reward file is open. */
+	/** Schedules idle processes to be terminated once no reward file is open. */
 	#sleepLater(): void {
 		this.#keepAwake();
 		this.#idle = setTimeout(() => {
@@ -248,8 +248,8 @@ export class RewardVerifications extends Disposable implements VerificationView 
 }
 
 /**
- * Returns the text of a file if it is open without unsaved changes. Given the text, a plan (including the values of the
- * other rewards) can be reused while the comment that specifies the data is unchanged.
+ * Returns the text of a file if it is open without unsaved changes. With the text, a plan (including the values of the
+ * other rewards) can be reused as long as the comment that specifies the data is unchanged.
  */
 function savedText(file: string): { readonly text?: string } {
 	const document = vscode.workspace.textDocuments.find((open) => open.uri.fsPath === file);

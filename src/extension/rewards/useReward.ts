@@ -67,7 +67,7 @@ export async function useReward(
 		editor.selection = new vscode.Selection(place, place);
 		editor.revealRange(new vscode.Range(place, place), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
 	}
-	await saveDocument(document, 'The reward was added in the editor. Save or undo the change in the editor.');
+	await saveDocument(document, 'The reward was added in the editor. Save or undo the change there.');
 	const start = () => vscode.commands.executeCommand(commandIds.startRun, recipe);
 	const where = displayText(vscode.workspace.asRelativePath(recipe), 100);
 	void notices.information(`${where} now uses ${name} with weight ${weight}.`, [{ title: 'Start Run', run: start }]);

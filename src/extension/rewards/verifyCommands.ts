@@ -34,7 +34,7 @@ interface Needs {
 	readonly debugging: RewardDebugging;
 }
 
-/** Maximum length of a selection that is accepted as a completion, in characters. */
+/** Maximum length of a selection accepted as a completion, in characters. */
 const longestSelection = 1_000_000;
 /** Maximum number of rows offered in a list. */
 const maxRows = 500;

@@ -16,14 +16,14 @@ export interface IndexClientOptions {
 	readonly program: string;
 	/** Returns the executable that runs the worker; defaults to this process's executable in Node mode. */
 	readonly node?: () => string | null;
-	/** Folder of the index; null keeps it in memory. */
+	/** Index folder; null keeps the index in memory. */
 	readonly storage: string | null;
 	readonly log: (message: string) => void;
-	/** Interval at which the worker checks runs for changes, in milliseconds. */
+	/** How often the worker checks runs for changes, in milliseconds. */
 	readonly lookEveryMs?: number;
 }
 
-/** The index worker of this window; see {@link WorkerClient}. The list of runs is sent again after every start. */
+/** The index worker of this window; see {@link WorkerClient}. The list of runs is resent after every start. */
 export class IndexClient extends Disposable {
 	readonly #worker: WorkerClient;
 	readonly #progress = this.register(new Emitter<IndexNews<'progress'>>());

@@ -8,7 +8,7 @@ import type { WindowRolloutIndex } from './windowRolloutIndex.ts';
 /** Delay before indexing is shown, in milliseconds. */
 const quietMs = 1500;
 
-/** Status bar item for indexing progress; a click pauses indexing. Loaded with the first request to the index. */
+/** Status bar item for indexing progress; clicking it pauses indexing. Loaded with the first request to the index. */
 export class IndexingItem extends Disposable {
 	readonly #rolloutIndex: WindowRolloutIndex;
 	readonly #runs = new Map<string, IndexProgress>();

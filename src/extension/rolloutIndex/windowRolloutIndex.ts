@@ -9,9 +9,9 @@ import { settings } from '../settings.ts';
 import type { IndexClient } from './indexClient.ts';
 
 export interface WindowRolloutIndexOptions {
-	/** Folder of the extension. */
+	/** The extension's folder. */
 	readonly extension: vscode.Uri;
-	/** Storage of the workspace; undefined if no folder is open. */
+	/** Workspace storage; undefined if no folder is open. */
 	readonly storage: vscode.Uri | undefined;
 	readonly store: RunStore;
 	readonly log: (message: string) => void;
@@ -45,7 +45,7 @@ export class WindowRolloutIndex extends Disposable {
 		return this.#client !== null;
 	}
 
-	/** Disposes an item, such as a view of the index, together with this object. */
+	/** Disposes of an item, such as a view of the index, along with this object. */
 	attach<T extends IDisposable>(item: T): T {
 		return this.register(item);
 	}

@@ -16,11 +16,11 @@ import { ServedCheckpoint, type ServeOptions } from '../../runs/servedCheckpoint
 
 export interface ContinueFromOptions {
 	readonly run: { readonly folder: string; readonly format: string };
-	/** Returns the programs for serving checkpoints. Fails if none may be started. */
+	/** Returns the programs for serving checkpoints. Fails if starting them is not allowed. */
 	readonly programs: () => Promise<Pick<ServeOptions, 'engine' | 'node' | 'environment'>>;
 	/** Name of this program in engine logs. */
 	readonly name: string;
-	/** Time after which an idle engine that serves a checkpoint is stopped, in milliseconds; default five minutes. */
+	/** Idle time before an engine that serves a checkpoint is stopped, in milliseconds; default five minutes. */
 	readonly idleMs?: number;
 }
 
@@ -46,7 +46,7 @@ interface Served {
 }
 
 const idleMs = 300_000;
-/** Maximum number of generated tokens if the recipe does not specify a limit. */
+/** Maximum number of tokens to generate if the recipe does not specify a limit. */
 const usualTokens = 256;
 
 /**

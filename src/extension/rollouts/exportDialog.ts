@@ -76,7 +76,7 @@ async function pickFormat(what: string): Promise<ExportFormat | null> {
 	return picked?.format ?? null;
 }
 
-/** Asks for the options of a format. Returns undefined if the user canceled. */
+/** Asks for a format's options. Returns undefined if the user canceled. */
 async function pickChoices(format: ExportFormat, what: string): Promise<ExportChoices | undefined> {
 	const options = optionsOf(format);
 	if (options.length === 0) return noChoices;

@@ -57,7 +57,7 @@ export const exportOptions: readonly ExportOption[] = [
 	{
 		id: 'unique',
 		label: 'No duplicates',
-		detail: 'Keep each combination of prompt and completion only once',
+		detail: 'Keep each prompt-completion pair only once',
 		formats: ['sft'],
 		apply: writing({ unique: true }),
 	},
@@ -78,8 +78,7 @@ export const exportOptions: readonly ExportOption[] = [
 	{
 		id: 'messages',
 		label: 'As messages',
-		detail:
-			'Use TRL’s conversational format, to which the trainer applies a chat template; otherwise, keep the recorded text',
+		detail: 'Use TRL’s conversational format (the trainer applies a chat template); otherwise, keep the recorded text',
 		formats: ['sft', 'dpo'],
 		apply: writing({ form: 'conversational' }),
 	},

@@ -86,7 +86,7 @@ function reachWords(
 ): string[] {
 	const scoring = scorers.flatMap((one) => (one === null ? [] : scorerWords(one)));
 	const place = environment?.file ?? environment?.package ?? environment?.server;
-	const code = place === undefined ? [] : [`the environment ${displayText(place, 200)}, whose code runs`];
+	const code = place === undefined ? [] : [`the environment ${displayText(place, 200)} (runs its code)`];
 	return [policyWords(policy), ...scoring, ...code, ...(tools.length === 0 ? [] : [toolWords(tools)])];
 }
 

@@ -4,7 +4,7 @@ import { askChoice, askText, type NoAnswer, type Question } from './questions.ts
 
 type Answer = { readonly value: SearchBudget } | NoAnswer;
 
-/** Asks for the budget of a search. */
+/** Asks for a search budget. */
 export async function askBudget(
 	question: Question,
 	standard: SearchBudget,

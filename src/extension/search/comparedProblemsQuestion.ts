@@ -10,7 +10,7 @@ import { askChoice, type Choice, type NoAnswer, type Question } from './question
 import { runProblems } from './runProblems.ts';
 import type { SearchEnvironments } from './searchEnvironments.ts';
 
-/** Problems to compare strategies on, and the environment in which they are played, if any. */
+/** Problems to compare strategies on, and the environment to play them in, if any. */
 export interface ChosenProblems {
 	readonly problems: ComparedProblemsSpec;
 	readonly environment: SearchEnvironment | null;
@@ -18,7 +18,7 @@ export interface ChosenProblems {
 
 type Chosen = ChosenProblems | 'file' | 'server';
 
-/** Asks for the problems of a comparison: of a run, a file, or an environment. Runs no code. */
+/** Asks for a comparison's problems: from a run, a file, or an environment. Runs no code. */
 export async function askComparedProblems(
 	question: Question,
 	policy: PolicySpec | null,

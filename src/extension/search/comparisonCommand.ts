@@ -67,7 +67,7 @@ export class ComparisonCommand extends Disposable {
 			needs.searches.onCompared(({ folder, failure }) => {
 				this.#changed.fire();
 				if (failure === null) return;
-				const words = `The comparison ${displayText(basename(folder), 80)} ended: ${displayText(failure, 400)}`;
+				const words = `The comparison ${displayText(basename(folder), 80)} failed: ${displayText(failure, 400)}`;
 				void needs.notices.warning(words, [{ title: 'Open Comparison', run: () => needs.openPanel(folder) }]);
 			}),
 		);
@@ -106,7 +106,7 @@ export class ComparisonCommand extends Disposable {
 				value: 'new',
 			},
 			...known.map((folder) => ({ label: `$(graph-scatter) ${displayText(basename(folder), 80)}`, value: folder })),
-			{ label: '$(folder-opened) Another comparison...', description: 'created by the command line', value: 'other' },
+			{ label: '$(folder-opened) Another comparison...', description: 'created from the command line', value: 'other' },
 		]);
 		if (first === 'back' || first === 'cancel') return undefined;
 		if (first.value === 'other') {
@@ -243,7 +243,7 @@ export class ComparisonCommand extends Disposable {
 	}
 }
 
-/** Returns the strategies to choose from. Those that are usually compared are preselected. */
+/** Returns the strategies to choose from. Those usually compared are preselected. */
 function offeredStrategies(played: boolean) {
 	const usual = played ? ['best-of-n', 'mcts'] : ['self-consistency', 'best-of-n', 'beam', 'mcts'];
 	return strategies

@@ -15,7 +15,7 @@ import { problemOfRollout, withoutTemplate } from './problemOfRollout.ts';
 /** Facts that a run records about its policies, except for the environment. */
 type RunFacts = Omit<PolicyFacts, 'environment'>;
 
-/** Maximum numbers of completions and problems read. */
+/** Maximum numbers of completions and problems to read. */
 const [maxSamples, maxProblems] = [64, 32] as const;
 
 const unknown: RunFacts = { problems: [], source: null, sample: null };

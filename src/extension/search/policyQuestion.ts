@@ -12,10 +12,10 @@ import { askChoice, type Choice, type NoAnswer, type Question } from './question
 
 type Answer = { readonly value: PolicySpec } | NoAnswer;
 
-/** Maximum number of runs whose checkpoints are listed. */
+/** Maximum number of runs to list checkpoints from. */
 const maxRuns = 30;
 
-/** Asks for the policy of a search: a configured server, a checkpoint, a running engine, or a script. */
+/** Asks which policy to search with: a configured server, a checkpoint, a running engine, or a script. */
 export async function askPolicy(
 	question: Question,
 	store: RunStore,
@@ -57,7 +57,7 @@ export async function askPolicy(
 	}
 }
 
-/** A policy of a run. */
+/** A run's policy. */
 export interface RunPolicy {
 	/** Name of the run, with project and time if others share it, and the step of a checkpoint. */
 	readonly label: string;

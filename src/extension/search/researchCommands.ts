@@ -30,7 +30,7 @@ const agent = 'reflexion';
 /** Commands for agent research (search with tools). */
 export class ResearchCommands extends Disposable {
 	readonly #needs: Needs;
-	/** Logs of searches whose completion triggers a notification. */
+	/** Logs of searches to notify the user about when they finish. */
 	readonly #awaited = new Set<string>();
 
 	constructor(needs: Needs) {

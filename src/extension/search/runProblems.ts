@@ -5,7 +5,7 @@ import { runOfCheckpoint } from '../../runs/prepareRun.ts';
 import { isForeign, nameOf, type RunView } from '../runView.ts';
 import type { Choice } from './questions.ts';
 
-/** Maximum number of runs whose problems are listed. */
+/** Maximum number of runs to list problems from. */
 const maxRuns = 30;
 
 /**

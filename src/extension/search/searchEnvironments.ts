@@ -29,7 +29,7 @@ export interface SearchEnvironmentsNeeds {
 	readonly environments: () => Promise<Pick<EnvironmentWorkbench, 'hosts' | 'limits'>>;
 }
 
-/** The environments in which searches and comparisons can play episodes, and their rows. */
+/** The environments where searches and comparisons can play episodes, and their rows. */
 export class SearchEnvironments {
 	readonly #needs: SearchEnvironmentsNeeds;
 
@@ -67,9 +67,9 @@ export class SearchEnvironments {
 
 	/**
 	 * Returns rows to choose from: the held-out problems of the policy's run if the policy was trained in this
-	 * environment, otherwise the environment's own rows. The latter starts the environment if it is a package or a
-	 * server. An environment specified by a run is never started here, because the form reads rows as soon as a policy
-	 * is selected. Fails with the same errors as `environmentData`.
+	 * environment, otherwise the environment's own rows. Reading the latter starts the environment if it is a package or a
+	 * server. An environment specified by a run is never started here, because the form reads rows as soon as a policy is
+	 * selected. Fails with the same errors as `environmentData`.
 	 */
 	async rows(environment: SearchEnvironment, policy: PolicySpec | undefined): Promise<OfferedRows> {
 		const run = policy === undefined ? null : await runTrainedIn(environment, policy);
@@ -117,7 +117,7 @@ export class SearchEnvironments {
 	}
 }
 
-/** Returns the run of a policy if it was trained in this environment. */
+/** Returns a policy's run if the policy was trained in this environment. */
 async function runTrainedIn(environment: SearchEnvironment, policy: PolicySpec): Promise<string | null> {
 	const run = runOf(policy);
 	const trained = run === null ? null : await trainedEnvironment(run).catch(() => null);

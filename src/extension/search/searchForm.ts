@@ -66,7 +66,7 @@ export class SearchForm {
 		return { ...(await policyFacts(policy)), environment };
 	}
 
-	/** Returns rows on which episodes can be played. */
+	/** Returns rows that episodes can be played on. */
 	rows(environment: SearchEnvironment, policy: PolicySpec | undefined): Promise<OfferedRows> {
 		return this.#needs.episodes.rows(environment, policy);
 	}
@@ -97,7 +97,7 @@ export class SearchForm {
 		return answer === 'back' || answer === 'cancel' ? null : answer.value;
 	}
 
-	/** Remembers a started search, to provide defaults for the next one. */
+	/** Remembers a search that was started, to provide defaults for the next one. */
 	async remember(draft: SearchDraft): Promise<void> {
 		const { tools, environment, tags: _t, seed: _s, ...rest } = draft;
 		// Agent and episode searches are not suitable defaults for a search without tools or an environment.

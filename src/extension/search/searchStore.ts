@@ -140,7 +140,7 @@ export class SearchStore extends Disposable {
 		const known = this.#known.get(log);
 		if (known !== undefined && known.stamp === stamp) {
 			if (known.view === null) return null;
-			// A log that has an end record is final. Without one, the search is either running or was interrupted.
+			// A log with an end record is final. Without one, the search is either running or was interrupted.
 			const running =
 				this.#searches.running.has(log) || (known.view.end === null && (await this.#searches.isRunning(log)));
 			return { ...known.view, running };

@@ -179,7 +179,7 @@ async function searchFacts(
 	return numbersIn({ depth, visits, q: tree.q(id), score, prior, tokens, logprob, scores: Object.fromEntries(scores) });
 }
 
-/** Returns the numbers in an object and in the objects directly inside it. */
+/** Returns the numbers in an object and in its direct children. */
 function numbersIn(value: object, prefix = ''): Fact[] {
 	return Object.entries(value).flatMap(([key, one]): Fact[] => {
 		const name = `${prefix}${key}`;

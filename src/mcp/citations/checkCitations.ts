@@ -54,10 +54,10 @@ export function citationProblem({ status, wrong, data, problem }: CheckedCitatio
 }
 
 const maxFacts = 12;
-/** Maximum number of addresses whose facts are cached, because a report cites the same data repeatedly. */
+/** Maximum number of addresses to cache facts for, because a report cites the same data repeatedly. */
 const maxKept = 256;
 
-/** Checks the `rl://` citations in a Markdown text. Fails only with `cancelled`. */
+/** Checks the `rl://` citations in Markdown text. Fails only with `cancelled`. */
 export async function checkCitations(text: string, context: FactContext): Promise<CheckedText> {
 	const kept = new Map<string, Promise<readonly Fact[]>>();
 	const factsAt = (address: string) => {

@@ -27,7 +27,8 @@ export async function datasetFacts(
 			return [{ name: 'rows', value: rowCount }, ...(profile === null ? [] : profileFacts(profile))];
 		}
 		const [read] = row < rowCount ? await table.rows(row, row + 1) : [];
-		if (read === undefined) throw new Failure('missing', `${path} has no row ${row}, because it has ${rowCount} rows.`);
+		if (read === undefined)
+			throw new Failure('missing', `${path} has only ${rowCount} rows, so row ${row} does not exist.`);
 		return read.value === null ? [] : Object.entries(read.value).flatMap(([name, value]) => cellFacts(name, value));
 	} finally {
 		await table.close();

@@ -31,7 +31,7 @@ const maxConnections = 256;
 
 /**
  * Serves the Streamable HTTP transport on the loopback address. Every request needs the token, and Host and Origin
- * headers are checked. Fails with `busy` if the port is in use, and with `denied` if it is not permitted.
+ * headers are checked. Fails with `busy` if the port is in use, and with `denied` if using it is not permitted.
  */
 export async function serveHttp({ port: wanted, token, createServer, onFault }: HttpOptions): Promise<HttpServer> {
 	const handler = createMcpHandler(createServer, {

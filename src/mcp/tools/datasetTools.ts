@@ -38,12 +38,12 @@ const viewInput = {
 };
 type View = v.InferOutput<v.ObjectSchema<typeof viewInput, undefined>>;
 
-/** Number of rows sampled for column names, which calls can then use. */
+/** Number of rows sampled to find the column names that calls can use. */
 const sampledRows = 1000;
 
 /**
  * Returns the numbers of the rows that a call selects, in its sort order; null for all rows in file order. Fails with
- * `invalid` for a column that none of the first rows has.
+ * `invalid` for a column that is missing from all sampled rows.
  */
 async function viewOf(
 	table: DataTable,
@@ -115,7 +115,7 @@ export const readDataset = defineTool({
 	},
 });
 
-/** Returns the addresses of a dataset file and of its rows. */
+/** Returns the addresses of a dataset file and its rows. */
 const datasetAddress = (path: string) => (row: number | null) =>
 	formatAddress({ kind: 'dataset', run: null, path, row });
 

@@ -43,7 +43,7 @@ export const listEvaluationsOfRun = defineTool({
 });
 
 async function checkpointEvaluation(run: string, { path, file, step }: ListedEvaluation) {
-	// Written by this product, but the folder can come from someone else, so validate it.
+	// Written by Reasoning Lab, but the folder can come from someone else, so validate it.
 	const report = await readJson(path, evaluationFiles.report).catch(() => null);
 	return {
 		of: 'checkpoint',

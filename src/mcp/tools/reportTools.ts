@@ -68,12 +68,14 @@ export const writeReportTool = defineAction({
 	},
 });
 
-/** Leaves a notice for the editor about a report outside the server's folders, where it does not watch files. */
+/**
+ * Leaves a notice for the editor about a report outside the server's folders, where the editor does not watch files.
+ */
 async function noticed(report: { run: string; path: string; folders: readonly string[] }): Promise<void> {
 	const folders = await Promise.all(report.folders.map((folder) => realpath(folder).catch(() => folder)));
 	const path = await realpath(report.path);
 	if (folders.some((folder) => isInside(path, folder))) return;
-	// The report is written, with or without a notice.
+	// The report has been written even if the notice fails.
 	await noticeReport({ ...report, folders: [...report.folders] } satisfies WrittenReport).catch(() => undefined);
 }
 

@@ -14,7 +14,7 @@ export interface Part {
 	readonly seed: number;
 }
 
-/** Parameters that must be equal for all prompts in an engine request. */
+/** Parameters that must be the same for all prompts in an engine request. */
 export function sharedOf({ temperature, topP, stop, tokens }: GenerateRequest) {
 	const alternatives = tokens > 1 ? Math.min(tokens, maxAlternatives) : 0;
 	return { temperature, topP, stop: [...stop], logprobs: tokens > 0, alternatives };

@@ -5,8 +5,8 @@ import type { Tokenizer } from '../../core/text/tokenizer.ts';
 import type { EpisodeForm } from '../openedPolicy.ts';
 
 /**
- * Returns the episode format of an embedded checkpoint: as in its training, with an end-of-sequence token after each
- * turn.
+ * Returns the episode format of an embedded checkpoint: the same as in training, with an end-of-sequence token after
+ * each turn.
  */
 export function episodeForm(template: Template | null, tokenizer: Tokenizer | null): EpisodeForm | null {
 	const { call, result } = template ?? {};

@@ -23,7 +23,7 @@ export interface OpenAiAbilities {
 	readonly logprobs: number | null;
 	/** Whether one request can return several choices. */
 	readonly many: boolean;
-	/** Whether the server accepts seeds and generates the same text for equal seeds. */
+	/** Whether the server accepts seeds and generates the same text for the same seed. */
 	readonly seed: boolean;
 	/** Whether the server rejects requests with a seed. */
 	readonly refusesSeed: boolean;

@@ -67,7 +67,7 @@ export class ChoiceDraft {
 		return this.#cut === null ? this.#text : this.#text.slice(0, this.#cut.at);
 	}
 
-	/** Whether further parts cannot change the generation. */
+	/** Whether the generation can no longer change. */
 	get done(): boolean {
 		return this.#cut !== null || this.#overlong;
 	}

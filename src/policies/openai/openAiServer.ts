@@ -26,7 +26,7 @@ export interface ReplyListener {
 	begin(): void;
 	/** @returns whether the part added anything: a server that only sends empty parts has stalled */
 	part(reply: Reply): boolean;
-	/** Whether no more parts are needed. */
+	/** Whether enough parts have been received. */
 	readonly done: boolean;
 }
 

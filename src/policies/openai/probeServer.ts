@@ -99,7 +99,7 @@ async function firstAnswer(server: OpenAiServer, spec: OpenAiSpec, signal: Abort
 			return { generation, abilities: { ...abilities, reasoning: reasoned, sample: generation.text.slice(0, 400) } };
 		} catch (error) {
 			first ??= error;
-			// Other parameters would not help with any other error.
+			// For any other error, changing the parameters would not help.
 			if (!(error instanceof Refused) || ![400, 422].includes(error.status)) throw error;
 		}
 	}
@@ -237,13 +237,13 @@ class Probe {
 			const echoes = text.startsWith(prefix) && begins > 2 * fewTokens;
 			const rest = echoes ? text.slice(prefix.length) : text;
 			const goesOn = split === null ? counted.next.test(rest) : sameStart(rest, split.rest);
-			// With the completions API, the prompt is always continued, however the model counts.
+			// With the completions API, the model always continues the prompt, even if it miscounts.
 			if (goesOn || style === 'prompt') return { abilities: { prefix: style, echoesPrefix: echoes } };
 		}
 		if (this.#spec.api === 'completions') return { abilities: { prefix: 'prompt' } };
 		return {
 			abilities: {},
-			note: 'The server cannot continue from a prefix, so steps cannot be continued. If it can, set "abilities": {"prefix": "continue"}.',
+			note: 'The server cannot continue from a prefix, so steps cannot be continued. If it actually can, set "abilities": {"prefix": "continue"}.',
 		};
 	}
 
@@ -270,7 +270,7 @@ class Probe {
 			return await conversation.ask(request, { signal: this.#signal, sendStops: reportsStops });
 		} catch (error) {
 			const failure = Failure.from(error);
-			// A rejected key or a lost server says nothing about the feature.
+			// A rejected key or a lost connection says nothing about the feature.
 			if (failure.reason === 'cancelled' || failure.reason === 'denied') throw failure;
 			return failure;
 		}
@@ -297,7 +297,7 @@ function splitOf(text: string): { readonly prefix: string; readonly rest: string
 	return null;
 }
 
-/** Returns whether both texts start with the same characters, ignoring leading whitespace. */
+/** Returns whether both strings start with the same characters, ignoring leading whitespace. */
 function sameStart(a: string, b: string): boolean {
 	const [left, right] = [a.trimStart(), b.trimStart()];
 	const length = Math.min(8, left.length, right.length);

@@ -16,8 +16,8 @@ import { contextRefusal } from './serverContext.ts';
 const maxCalls = 128;
 
 /**
- * Requests a response from a model, offering it tools. Streams if the server supports it, so long reasoning does not
- * count as a stall. Falls back to a non-streaming request for servers that stream text but not tool calls
+ * Requests a response from a model, offering it tools. Streams if the server supports it, so that long reasoning does
+ * not count as a stall. Falls back to a non-streaming request for servers that stream text but not tool calls
  * (llama-cpp-python). Fails with `unsupported` if the server rejects the tools, with `ContextOverflow`, or with any
  * error from `OpenAiServer.ask`.
  */

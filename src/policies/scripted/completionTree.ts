@@ -73,7 +73,7 @@ export class CompletionTree {
 	}
 
 	/**
-	 * Returns the log-probability of each token in a text, excluding the end token. Tokens that no completion contains
+	 * Returns the log-probability of each token in the text, excluding the end token. Tokens that no completion contains
 	 * get {@link unlikely}.
 	 */
 	score(text: string): number[] {

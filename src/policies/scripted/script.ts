@@ -31,7 +31,7 @@ export const scriptRuleSchema = v.strictObject({
 	message: v.optional(text),
 	/**
 	 * Pattern that must match the entire prefix to continue; the reply is then the continuation. By default, replies are
-	 * complete texts that include the prefix.
+	 * complete and include the prefix.
 	 */
 	after: v.optional(text),
 	/** Completions, sampled by weight. Together they define a distribution over tokens. */

@@ -27,8 +27,8 @@ type Conversation = readonly ChatMessage[];
 
 /**
  * Replays a script, for tests and for exploring how strategies work. Its completions define a distribution over tokens,
- * so it can continue from any of their prefixes and reports exact log-probabilities. The same request with the same
- * seed gets the same answer, regardless of concurrent requests.
+ * so it can continue from any of their prefixes and report exact log-probabilities. The same request with the same seed
+ * gets the same answer, regardless of concurrent requests.
  */
 export class ScriptedPolicy implements OpenPolicy {
 	readonly name: string;
@@ -101,7 +101,7 @@ export class ScriptedPolicy implements OpenPolicy {
 		this.#gone.abort();
 	}
 
-	/** Yields the matching rules with the part of their replies that follows the prefix. */
+	/** Yields the matching rules, each with the part of its replies that follows the prefix. */
 	*#answers(messages: Conversation, prefix: string): Generator<{ rule: ScriptRule; texts: readonly WeightedText[] }> {
 		const asked = messages.findLast(({ role }) => role === 'user')?.content ?? '';
 		for (const rule of this.#script.rules) {

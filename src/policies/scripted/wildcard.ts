@@ -1,6 +1,6 @@
 /**
- * Returns the shortest match for each `*` in a pattern that matches the whole text, or null if the pattern does not
- * match. The time per `*` is linear in the length of the text.
+ * Matches a pattern against the whole text. Returns the shortest match for each `*`, or null if there is no match. Each
+ * `*` takes time linear in the length of the text.
  */
 export function matchWildcard(pattern: string, text: string): string[] | null {
 	const parts = pattern.split('*');

@@ -270,7 +270,7 @@ export const jsonSchemaOptions = reward('json-schema', 'The answer is JSON that 
 		),
 	),
 	column: v.optional(
-		text('Column with a schema for each row, either an object or its text. Takes precedence over "schema".'),
+		text('Column with a schema for each row, either as an object or as JSON text. Takes precedence over "schema".'),
 	),
 	partial: v.optional(real('Value for valid JSON that does not match the schema.', 0, 1), 0),
 	fence: v.optional(flag('Allow a Markdown code fence around the JSON.'), false),
@@ -463,7 +463,7 @@ export const resolvedBuiltInSchema = v.pipe(
 	v.transform((entry) => entry as ResolvedBuiltIn),
 );
 
-/** Returns the entry with absolute paths. Relative paths are resolved from the recipe's folder. */
+/** Returns the entry with absolute paths. Relative paths are resolved against the recipe's folder. */
 export function withAbsolutePaths(entry: ResolvedBuiltIn, absolute: (path: string) => string): ResolvedBuiltIn {
 	const on = (path: string | undefined) => (path === undefined ? undefined : absolute(path));
 	const set = <T extends object>(paths: T) =>

@@ -12,7 +12,7 @@ type Values = Readonly<Record<string, unknown>>;
 
 const usualRange = { min: 0.15, max: 0.85 };
 
-/** Key of stages that compare completions within groups. */
+/** Key for stages that compare completions within groups. */
 export const curriculumKeys = {
 	curriculum: bareKey(
 		described(

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { count, described, real, text } from './recipeFields.ts';
 import { bareKey, group, key, place } from './recipeKey.ts';
 
-/** The recipe's `environment`, in which the policy acts with tools over several turns. */
+/** The recipe's `environment`, where the policy uses tools over several turns. */
 export const environmentSchema = group({
 	file: bareKey(place('file', text('Environment file (*.env.py or *.env.ts), relative to the recipe.'))),
 	package: bareKey(

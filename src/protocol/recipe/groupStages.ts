@@ -5,10 +5,7 @@ import { bareKey, type KeyFacts, key, type Lack, live, sameAs, stageOf } from '.
 import { samplerKeys } from './samplerKeys.ts';
 import { batches, generations, optimizer, scoredSampling } from './stageFields.ts';
 
-/**
- * Stages that compare a completion's reward with those of the other completions in its group, which share the same
- * prompt.
- */
+/** Stages that compare a completion's reward with the rewards of the other completions in its group (same prompt). */
 
 export const lossTypes = [
 	'grpo',
@@ -25,10 +22,10 @@ export const lossTypes = [
 ] as const;
 export type LossType = (typeof lossTypes)[number];
 
-/** Loss types that compare the ratio of every token or completion with clip bounds. */
+/** Loss types that compare each token's or completion's ratio with clip bounds. */
 const clippingTypes: readonly unknown[] = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'luspo'] satisfies LossType[];
 
-/** Divisor of advantages: a standard deviation of rewards, or none. */
+/** Divisor for advantages: a standard deviation of rewards, or none. */
 export const rewardScales = ['group', 'batch', 'none'] as const;
 export type ScaleRewards = (typeof rewardScales)[number];
 
@@ -161,7 +158,7 @@ const ratioKeys = {
 	vespo_lambda_neg: bareKey(real('vespo: decay for negative advantages.', 0, 100), { or: '`2`', ...vespoOnly }),
 };
 
-/** Declares that an engine-independent combination of values is invalid. */
+/** Declares a combination of values that is invalid with any engine. */
 const invalidWhen = (when: NonNullable<Lack['when']>, say: string): NonNullable<KeyFacts['lacking']> => ({
 	embedded: { when, say },
 	pytorch: { when, say },

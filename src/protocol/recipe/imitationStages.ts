@@ -47,7 +47,7 @@ const split = hubSplit('pytorch: split of a Hub dataset.');
 const completionKeys = {
 	path: place(
 		'data',
-		text('JSONL file, relative to the recipe. pytorch: JSON, CSV, Parquet and Hub ids are supported as well.'),
+		text('JSONL file, relative to the recipe. pytorch: JSON, CSV, Parquet and Hub ids are also supported.'),
 	),
 	split: key(split.schema, 'train', { lacking: split.lacking }),
 	prompt: key(text('Name of the prompt column.'), 'prompt'),
@@ -81,7 +81,7 @@ export const latentSchema = group({
 		8,
 	),
 	thoughts_per_step: key(
-		count('Latent thoughts in place of each step. With 0, steps are removed without replacement, as a control.', 0, 4),
+		count('Latent thoughts in place of each step. With 0, steps are removed and not replaced, as a control.', 0, 4),
 		1,
 		{ alsoCalled: ['c_thought'] },
 	),
@@ -122,7 +122,7 @@ export const sftStageSchema = stageOf('sft', 'Cold start: supervised fine-tuning
 			'Replace the first steps of worked solutions with latent thoughts, stage by stage (COCONUT). The optimizer is reset at the start of each stage.',
 		),
 		{
-			or: 'all steps are written',
+			or: 'all steps are written out',
 			lacking: {
 				pytorch: {
 					say: 'Only the embedded engine trains latent thoughts. Remove "latent", or set "engine": "embedded".',
@@ -174,7 +174,7 @@ export const distillStageSchema = stageOf(
 		teacher: key(
 			described(
 				group({
-					path: place('file', text('Checkpoint folder from the embedded engine; with pytorch, also a model folder.')),
+					path: place('file', text('Checkpoint folder from the embedded engine or, with pytorch, a model folder.')),
 				}),
 				'Model whose probabilities are imitated. Must have the same vocabulary.',
 			),
@@ -302,7 +302,7 @@ export const rejectionSamplingStageSchema = stageOf(
 							group({
 								language: choice(languageNames, 'ISO 639-1 code of the language.'),
 								minShare: key(
-									real('Minimum fraction of words in the thinking section that must be in that language.', 0, 1),
+									real('Minimum fraction of words in the thinking section that are in that language.', 0, 1),
 									0.9,
 								),
 							}),

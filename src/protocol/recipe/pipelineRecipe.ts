@@ -104,7 +104,7 @@ export const envelope = {
 					v.strictObject({
 						stage: stageName('Name of the stage whose held-out accuracy is checked.'),
 						notAbove: stageName(
-							'Name of a baseline stage: skips unless "stage" has a higher accuracy than the baseline.',
+							'Name of a baseline stage: skips the stage unless "stage" has a higher accuracy than the baseline.',
 						),
 					}),
 				],
@@ -199,7 +199,7 @@ export const searchStageSchema = stageOf('search', 'Searches with a policy and w
 	...sampled,
 });
 
-/** Perturbations of the thinking after which a policy can answer again; see `src/core/trace/perturb.ts`. */
+/** Ways to perturb the thinking before a policy answers again; see `src/core/trace/perturb.ts`. */
 export const answeredPerturbations = [
 	'cut-at-keyword',
 	'remove-keywords',

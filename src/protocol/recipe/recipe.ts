@@ -238,7 +238,7 @@ const forEngine = (name: string) => ({
 	},
 });
 
-/** Devices that the embedded engine can use with a precision; with `auto`, it tries these. */
+/** Devices on which the embedded engine supports each precision; with `auto`, it tries these. */
 const devicesWith: Readonly<Record<PrecisionName, readonly DeviceName[]>> = {
 	float32: deviceNames,
 	bfloat16: ['auto', 'cuda'],
@@ -294,7 +294,7 @@ export const recipeSchema = v.strictObject({
 	precision: bareKey(
 		choice(
 			precisionNames,
-			'Type to which the operands of matrix products are rounded; trained weights and optimizer state stay float32. The embedded engine supports bfloat16 on cuda, and float16 on cuda and webgpu.',
+			'Type to which matrix multiplication operands are rounded; trained weights and optimizer state stay float32. The embedded engine supports bfloat16 on cuda, and float16 on cuda and webgpu.',
 		),
 		{
 			or: 'float32 with the embedded engine; with pytorch, bfloat16 on GPUs that support it, otherwise float32',
@@ -347,7 +347,7 @@ export const recipeSchema = v.strictObject({
 	environment: bareKey(
 		described(
 			environmentSchema,
-			'Environment that the policy acts in. Its reward is the built-in reward "environment".',
+			'Environment that the policy acts in. Its reward is the built-in "environment" reward.',
 		),
 	),
 	scoring: key(

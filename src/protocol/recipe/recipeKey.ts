@@ -155,7 +155,7 @@ export interface KeySchema {
 export const keysOf = (schema: { readonly keys: Keys }): Readonly<Record<string, KeySchema>> =>
 	schema.keys as unknown as Readonly<Record<string, KeySchema>>;
 
-/** Returns the description of a key without its final period. */
+/** Returns a key's description without the final period. */
 export const meaningOf = (schema: KeySchema): string =>
 	(v.getDescription(valueSchema(schema) as unknown as v.GenericSchema) ?? '').replace(/\.$/, '');
 

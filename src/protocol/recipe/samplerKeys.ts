@@ -70,12 +70,12 @@ export const samplerKeys = {
 			},
 		},
 	),
-	vllm_importance_sampling_clip_max: bareKey(real('Upper bound of these ratios.', 0, 1e6), {
+	vllm_importance_sampling_clip_max: bareKey(real('Upper bound on these ratios.', 0, 1e6), {
 		or: '`3`',
 		alsoCalled: ['tis_imp_ratio_cap', 'vllm_importance_sampling_cap'],
 		lacking: correctedInBoth,
 	}),
-	vllm_importance_sampling_clip_min: bareKey(real('Lower bound of these ratios.', 0, 1e6), {
+	vllm_importance_sampling_clip_min: bareKey(real('Lower bound on these ratios.', 0, 1e6), {
 		or: 'none',
 		lacking: {
 			embedded: {

@@ -29,7 +29,7 @@ const rates = {
 	lr_scheduler_type: key(choice(schedulerNames, 'Learning rate schedule for the stage.'), 'constant_with_warmup', {
 		alsoCalled: ['lr_scheduler', 'scheduler', 'lr_schedule'],
 	}),
-	warmup_steps: key(count('Number of updates with linear learning rate warmup from 0.', 0), 0, {
+	warmup_steps: key(count('Number of updates over which the learning rate warms up linearly from 0.', 0), 0, {
 		alsoCalled: ['warmup', 'num_warmup_steps', 'lr_warmup_steps'],
 	}),
 	max_grad_norm: key(real('Global gradient norm above which gradients are clipped; 0 disables clipping.', 0), 1, {
@@ -55,7 +55,7 @@ export const updates = { steps, until: derivedKey(v.null(), () => null), ...rate
 /** Keys for stages that can end early based on a metric. */
 export const optimizer = { steps, until: key(until, null), ...rates };
 
-/** Keys of stages that learn from completions sampled in batches by the policy. */
+/** Keys for stages that learn from completions sampled in batches by the policy. */
 export const batches = {
 	prompts_per_step: key(count('Prompts per generation batch.', 1, 65_536), 16, {
 		alsoCalled: ['rollout_batch_size', 'train_prompt_bsz'],
@@ -134,7 +134,7 @@ export const pairsSchema = described(
 		),
 		chosen: key(text('Name of the column with the better completion.'), 'chosen'),
 		rejected: key(text('Name of the column with the worse completion.'), 'rejected'),
-		heldOutShare: key(real('Held-out fraction of prompts, selected by hash.', 0.001, 0.9), 0.1),
+		heldOutShare: key(real('Fraction of prompts to hold out, selected by hash.', 0.001, 0.9), 0.1),
 	}),
 	'Preference pairs.',
 );

@@ -1,4 +1,4 @@
-/** Returns whether a stage learns from existing text, which must fit in a new model's context. */
+/** Returns whether a stage learns from existing text. The text must fit in a new model's context. */
 export function learnsFromTexts(stage: string): boolean {
 	return ['pretrain', 'sft', 'distill', 'dpo', 'reward-model'].includes(stage);
 }

@@ -83,7 +83,7 @@ export const raySchema = group({
 		),
 		null,
 	),
-	restarts: key(count('Max number of lost workers replaced before the run crashes.', 0, 1000), 3),
+	restarts: key(count('Max number of lost workers to replace before the run crashes.', 0, 1000), 3),
 	pip: key(described(v.array(v.string()), 'Packages to install on the cluster for the job.'), (): never[] => [], {
 		or: 'none; assumes that the packages are installed',
 	}),

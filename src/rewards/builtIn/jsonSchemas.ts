@@ -42,7 +42,7 @@ export class JsonSchemas {
 	readonly accepts: JsonValidator = (schema, value) => {
 		const { validate, slow } = this.#compile(schema);
 		try {
-			// A time limit costs more than most checks, so it is used only with keywords that can be slow.
+			// Enforcing a time limit costs more than most checks, so do it only for keywords that can be slow.
 			if (!slow) return validate(value) === true;
 			return inTime(validateMs, 'Validating the answer against the schema', () => validate(value)) === true;
 		} catch (error) {

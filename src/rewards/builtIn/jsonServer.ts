@@ -5,7 +5,7 @@ import { type HttpAdvice, lostConnection, refusal, tooSlow } from '../../rpc/htt
 import { RequestQueue, type Tried } from '../../rpc/http/requestQueue.ts';
 
 export interface JsonServerOptions {
-	/** Maximum number of concurrent requests. Others wait in order. */
+	/** Maximum number of concurrent requests. Further requests are queued. */
 	readonly concurrency: number;
 	/** Timeout per attempt. */
 	readonly timeoutSeconds: number;

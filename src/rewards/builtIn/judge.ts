@@ -22,7 +22,7 @@ const replySchema = v.looseObject({
 	usage: v.nullish(v.looseObject({ prompt_tokens: v.optional(v.number()), completion_tokens: v.optional(v.number()) })),
 });
 
-/** Usage of a judge so far. */
+/** A judge's usage so far. */
 interface Spent {
 	asked: number;
 	cached: number;

@@ -81,10 +81,7 @@ export class RewardModel implements BuiltIn {
 		return this.#served.client;
 	}
 
-	/**
-	 * Scores the samples. If the engine rejects one of them, for example because it is too long, scores the others
-	 * without it.
-	 */
+	/** Scores the samples. If the engine rejects one of them, for example because it is too long, scores the rest. */
 	async #ask(
 		client: ControlClient,
 		samples: readonly RewardSample[],

@@ -32,7 +32,7 @@ function rewardsOf(exported: Record<string, unknown>, file: string): LoadedRewar
 	const source = sourceOf(file);
 	const found: LoadedReward[] = [];
 	const seen = new Set<unknown>();
-	// Process the default export last, because it can be the same function as one of the others.
+	// Process the default export last, because it can be the same function as a named export.
 	const names = Object.keys(exported).sort((a, b) => Number(a === 'default') - Number(b === 'default'));
 	for (const exportName of names) {
 		const value = exported[exportName];

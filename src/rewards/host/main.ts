@@ -48,7 +48,7 @@ else if (mode === '--episode') {
 	await playOnce(capture, imports, own, requestPath, replyPath);
 } else serve();
 
-/** Runs a task that the token can cancel. Exceptions become the error in the response. */
+/** Runs a task that the token can cancel. Exceptions become error responses. */
 async function cancellable(
 	token: CancellationToken,
 	work: (signal: AbortSignal) => Promise<unknown>,
@@ -96,7 +96,7 @@ function serve(): void {
 	setImmediate(() => module.stripTypeScriptTypes(''));
 }
 
-/** Answers requests to run an environment. Their code is loaded with the first one, because most hosts run rewards. */
+/** Answers requests to run an environment. Loads their code on first use, because most hosts only run rewards. */
 function serveEnvironments(connection: MessageConnection): void {
 	let requests: Promise<EnvironmentRequests> | undefined;
 	const open = async () => {

@@ -45,7 +45,7 @@ function cut(text: string): string {
 }
 
 /**
- * Describes a thrown value for the author of the reward.
+ * Describes a thrown value for the reward's author.
  * @param file absolute path to the reward file; null for a built-in reward
  * @param own folder that contains this program, whose frames do not help the author
  */

@@ -26,9 +26,9 @@ export interface BubblewrapPlan {
 	readonly filterDescriptor: number | null;
 	/** File descriptors of the files in the work folder. */
 	readonly fileDescriptors: Readonly<Record<string, number>>;
-	/** File descriptor containing the complete input, or null if the program inherits its standard input. */
+	/** File descriptor to read the complete input from, or null if the program inherits its standard input. */
 	readonly inputDescriptor: number | null;
-	/** File descriptor on which the start is reported. */
+	/** File descriptor that bubblewrap writes its status to. */
 	readonly statusDescriptor: number;
 }
 
@@ -55,7 +55,7 @@ export const sandboxEnvironment: Readonly<Record<string, string>> = {
 	HOME: workFolder,
 	TMPDIR: '/tmp',
 	LANG: 'C.UTF-8',
-	// Makes set iteration order the same whenever an answer is scored.
+	// Keeps set iteration order the same every time an answer is scored.
 	PYTHONHASHSEED: '0',
 	PYTHONDONTWRITEBYTECODE: '1',
 };

@@ -34,7 +34,7 @@ interface Setup extends BubblewrapFeatures {
 	readonly system: readonly SystemFolder[];
 	readonly dropUser: boolean;
 	readonly inherited: readonly number[];
-	/** Control groups, one of which is created for each program, or the reason why there are none. */
+	/** Control groups (one per program), or the reason why there are none. */
 	readonly groups: ControlGroups | { readonly missing: string };
 }
 
@@ -43,20 +43,19 @@ const ownTasks = 2;
 /** Number of in-memory file systems: /tmp, /dev/shm and the work folder. Any of them can fill up. */
 const fileSystems = 3;
 /**
- * Memory in a control group for pages of program files, in MB. Without this allowance, the kernel would read the pages
- * repeatedly.
+ * Control group memory reserved for pages of program files, in MB. Without it, the kernel would keep rereading them.
  */
 const programFilesMb = 32;
 
-/** Returns whether the kernel counts a user's processes per user namespace, as it does since Linux 5.14. */
+/** Returns whether the kernel counts a user's processes per user namespace, as it has since Linux 5.14. */
 function countsProcessesByNamespace(kernel = release()): boolean {
 	const [major = 0, minor = 0] = kernel.split('.').map(Number);
 	return major > 5 || (major === 5 && minor >= 14);
 }
 
 /**
- * Returns a user ID that is not in use. That user owns no files, and the kernel's process limit, from which root is
- * exempt, applies to it. The ID is above the ranges assigned by distributions and containers.
+ * Returns a user ID that is not in use. That user owns no files and, unlike root, is subject to the kernel's process
+ * limit. The ID is above the ranges assigned by distributions and containers.
  */
 function freshUser(): number {
 	return 0x60000000 + Math.floor(Math.random() * 0x0fffffff);

@@ -23,7 +23,7 @@ export function containerGaps(info: string): string[] {
 		const decoded = v.safeParse(infoSchema, JSON.parse(info));
 		if (decoded.success) said = decoded.output;
 	} catch {
-		// In that case, nothing is known.
+		// Nothing is known in that case.
 	}
 	const { host } = said;
 	const controllers = host?.cgroupControllers ?? undefined;

@@ -116,8 +116,8 @@ class ContainerSandbox implements Sandbox {
 }
 
 /**
- * Returns the programs in the image that can run. Fails with `unavailable` if there are none, with the cause `timeout`
- * if the only reason is that starting takes too long.
+ * Returns the programs in the image that can run. Fails with `unavailable` if there are none; the cause is `timeout` if
+ * they merely take too long to start.
  */
 async function startablePrograms(setup: Omit<ContainerSetup, 'programs'>): Promise<Set<SandboxProgram>> {
 	const { engine, image } = setup;
@@ -132,7 +132,7 @@ async function startablePrograms(setup: Omit<ContainerSetup, 'programs'>): Promi
 		const seconds = (probeMs + startAllowanceMs) / 1000;
 		throw new Failure(
 			'unavailable',
-			`${engine} did not run a program from image ${image} within ${seconds} s.`,
+			`${engine} could not run a program from image ${image} within ${seconds} s.`,
 			undefined,
 			{
 				cause: 'timeout',

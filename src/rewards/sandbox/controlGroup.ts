@@ -109,7 +109,7 @@ async function killAll(folder: string): Promise<void> {
 				// PID 0 refers to a process outside this PID namespace. Killing it would kill this process's own group.
 				if (pid > 0) process.kill(pid, 'SIGKILL');
 			} catch {
-				// It has ended in the meantime.
+				// It has already exited.
 			}
 		}
 	}

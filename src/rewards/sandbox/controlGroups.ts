@@ -24,7 +24,7 @@ export class ControlGroups {
 
 /**
  * Removes the control groups of processes that have exited. Returns the groups that this process can create, or a
- * phrase that says why it cannot create any.
+ * phrase explaining why it cannot create any.
  */
 export async function openControlGroups(): Promise<ControlGroups | { readonly missing: string }> {
 	const read = (name: string) => readFile(`/proc/self/${name}`, 'utf8').catch(() => '');

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { deferred } from '../../base/async.ts';
 import type { SandboxOutcome, SandboxProcess } from './sandbox.ts';
 
-/** Returns a process that starts only after an asynchronous preparation. Its streams are available immediately. */
+/** Returns a process that starts only after asynchronous preparation. Its streams are available immediately. */
 export function deferredProcess(prepare: () => Promise<SandboxProcess>): SandboxProcess {
 	const stdin = new PassThrough();
 	const stdout = new PassThrough();

@@ -19,10 +19,9 @@ export interface GroupPlace {
 }
 
 /**
- * Finds the nearest control group (version 2), starting from this process's own and moving up, in which the process can
- * create groups with memory and process limits. If there is none, returns a phrase that says why. A group that contains
- * processes cannot delegate controllers, so the result is usually a parent: a slice of the user's systemd instance, or
- * the root group.
+ * Finds the nearest control group (version 2), from this process's own upward, where the process can create groups with
+ * memory and process limits. If there is none, returns a phrase explaining why. A group that contains processes cannot
+ * delegate controllers, so the result is usually a parent: a slice of the user's systemd instance, or the root group.
  */
 export async function findGroupPlace(
 	{ mountinfo, cgroup }: GroupFacts,

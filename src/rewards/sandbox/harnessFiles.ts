@@ -9,9 +9,7 @@ declare const HARNESS_FILES: string | undefined;
 const bundled: Readonly<Record<string, string>> | null =
 	typeof HARNESS_FILES === 'undefined' ? null : JSON.parse(HARNESS_FILES);
 
-/**
- * Returns the source of a program that runs inside a sandbox. It is in harness/, and a build includes it in the bundle.
- */
+/** Returns the source of a program that runs inside a sandbox. It is in harness/, and the build bundles it. */
 export async function readHarness(name: string): Promise<string> {
 	return bundled?.[name] ?? (await readFile(new URL(`./harness/${name}`, import.meta.url), 'utf8'));
 }

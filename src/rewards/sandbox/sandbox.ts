@@ -105,7 +105,7 @@ export interface Sandbox {
 	readonly description: string;
 	/** Protections that are missing or unknown in this sandbox, as one phrase each. */
 	readonly gaps: readonly string[];
-	/** Returns one sentence that says why an interpreter is unavailable, or null if it is available. */
+	/** Returns a one-sentence reason why an interpreter is unavailable, or null if it is available. */
 	missing(program: SandboxProgram): string | null;
 	start(command: SandboxCommand, signal?: AbortSignal): SandboxProcess;
 	/**

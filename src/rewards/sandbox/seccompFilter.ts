@@ -3,7 +3,7 @@ import { type Architecture, allowedCalls, newestCall } from './systemCalls.ts';
 /**
  * A seccomp filter in classic BPF (linux/filter.h, linux/seccomp.h). Allows the system calls that programs in the
  * supported runtimes need and rejects all others. It is a second line of defense in case a namespace fails, and
- * prevents programs from using kernel memory that no limit counts.
+ * prevents programs from using kernel memory that no limit covers.
  */
 
 const special = {

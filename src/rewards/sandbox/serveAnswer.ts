@@ -27,7 +27,7 @@ export interface ServedVerdicts {
 	readonly tests: readonly TestVerdict[];
 	/** Reason why the answer could not be loaded, or null. */
 	readonly load: string | null;
-	/** Reason why the tests themselves cannot run with any answer, or null. */
+	/** Reason why the tests cannot run with any answer, or null. */
 	readonly fault: string | null;
 	/** Reason why we killed the answer's process, or null. */
 	readonly why: string | null;
@@ -37,7 +37,7 @@ const newline = 10;
 
 /**
  * Connects an answer to the tests that check it. They run in two sandboxes that share only two pipes. Verdicts come
- * from the checker's own stream, to which the answer's process has no access.
+ * from the checker's own stream, which the answer's process cannot access.
  */
 export async function serveAnswer(
 	sandbox: Sandbox,

@@ -26,7 +26,7 @@ export interface SupervisedProgram {
 	readonly reportsStart?: boolean;
 	/** Whether the program has its own network namespace, whose sockets count as memory. */
 	readonly ownNetwork?: boolean;
-	/** Called with the PID of the first process in the sandbox, as seen from outside, after it has ended. */
+	/** Called after the first process in the sandbox has ended, with its PID as seen from outside. */
 	readonly onFirst?: (pid: number) => void;
 	/** Number of tasks that belong to the sandbox itself and do not count toward limits. */
 	readonly ownTasks?: number;
@@ -239,8 +239,8 @@ class PeakUse {
 }
 
 /**
- * Waits for the first process in the sandbox to exit. That happens shortly after the outside process that waits for it
- * has exited. All other processes in the sandbox exit along with the first one.
+ * Waits for the first process in the sandbox to exit, which it does shortly after the outside process that waits for
+ * it. All other processes in the sandbox exit along with it.
  */
 async function gone(first: number): Promise<void> {
 	for (let look = 0; look < 100 && isAlive(first); look++) {
@@ -252,7 +252,7 @@ function notStarted(name: string, words: string): Failure {
 	return new Failure('unavailable', `${name} failed to start: ${words.replace(/[.\s]*$/, '')}.`);
 }
 
-/** Signals by number. A launcher reports its program's death by a signal as exit code 128 + signal. */
+/** Signals by number. If a signal kills its program, a launcher exits with code 128 + signal. */
 const names: Readonly<Record<number, string>> = {
 	6: 'SIGABRT',
 	9: 'SIGKILL',

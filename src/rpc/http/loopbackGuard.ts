@@ -22,10 +22,10 @@ const loopback = ['127.0.0.1', 'localhost', '[::1]'];
 export const newToken = () => randomBytes(24).toString('base64url');
 
 /**
- * Checks who may send requests to a server on this machine, and returns null if this request is allowed. A page from
- * another site can reach such a server through the browser of anyone who views the page: either by the server's address
- * (the browser then sends the page's Origin) or by its own domain name that resolves to this machine (Host then
- * contains that name). Both are rejected before the token is checked.
+ * Checks whether a request to a server on this machine is allowed, and returns null if it is. A page from another site
+ * can reach such a server through the browser of anyone who views the page: either by the server's address (the browser
+ * then sends the page's Origin) or by its own domain name that resolves to this machine (Host then contains that name).
+ * Both are rejected before the token is checked.
  */
 export function rejectionOf(headers: Headers, { port, token, origins }: GuardOptions): Rejection | null {
 	const host = headers.get('host')?.toLowerCase() ?? '';
@@ -35,7 +35,7 @@ export function rejectionOf(headers: Headers, { port, token, origins }: GuardOpt
 	}
 	const origin = headers.get('origin');
 	if (origin !== null && !originAllowed(origin, port, origins)) {
-		const message = 'Pages from this origin have no access to the server.';
+		const message = 'Pages from this origin cannot access the server.';
 		return { status: 403, code: 'origin_not_allowed', message };
 	}
 	if (token === null) return null;

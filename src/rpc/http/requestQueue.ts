@@ -103,7 +103,7 @@ export class RequestQueue {
 		if (this.#options.requestsPerMinute !== undefined) this.#started.push(Date.now());
 	}
 
-	/** Returns the milliseconds until the next request may start. */
+	/** Returns how long until the next request may start, in milliseconds. */
 	#wait(): number {
 		const now = Date.now();
 		const paused = this.#pausedUntil - now;

@@ -22,7 +22,7 @@ export interface CheckedDataset extends DatasetReport {
 	readonly columns: ColumnMapping;
 	/** Reasons for guessing these columns. */
 	readonly because: readonly string[];
-	/** Prompts of the first row in each of the first duplicate groups in the report. */
+	/** Prompt of the first row in each duplicate group, for the first few groups in the report. */
 	readonly prompts: ReadonlyMap<number, string>;
 }
 

@@ -25,7 +25,7 @@ export async function rowsOf(table: DataTable, numbers: readonly number[]): Prom
 const near = (before: number, after: number): boolean => after > before && after - before <= 32;
 
 /**
- * Writes rows as JSONL, completely or not at all. Fails with `exists`, `denied`, `full` or `cancelled`.
+ * Writes rows to a JSONL file atomically. Fails with `exists`, `denied`, `full` or `cancelled`.
  * @param numbers row numbers in output order; null for all rows
  * @returns the number of rows written; unreadable rows are skipped
  */

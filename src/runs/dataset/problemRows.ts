@@ -24,7 +24,7 @@ export function problemOf(read: TableRow, columns: DatasetColumns, { name, nameC
 	throw new Failure('invalid', `${name}, ${placeOf(read)}, ${why}.`, action);
 }
 
-/** Returns the location of a row in its file's own terms. */
+/** Returns a row's location in its file: a line number, or a row number in formats without lines. */
 export function placeOf({ row, line }: TableRow): string {
 	return line === undefined ? `row ${row + 1}` : `line ${line}`;
 }

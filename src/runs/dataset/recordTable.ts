@@ -19,7 +19,7 @@ const rowsPerMark = 64;
 /** Records longer than this many bytes are not read. */
 export const longestRecord = 16 << 20;
 
-/** Text tables whose cells are separated by a character. */
+/** Text tables with single-character delimiters. */
 export type SeparatedFormat = 'csv' | 'tsv';
 
 /** How to separate and parse the records in a file. */

@@ -16,7 +16,7 @@ interface Annotated extends FramePlace {
 const keptOpen = 8;
 
 /**
- * Records about rollouts that were written after the rollouts, in separate files. Only their locations are kept in
+ * Records that were written after the rollouts they describe, in separate files. Only their locations are kept in
  * memory, because they contain per-token data for the whole run.
  */
 export class Annotations {
@@ -38,7 +38,7 @@ export class Annotations {
 	async files(): Promise<readonly FoundFile[]> {
 		const found: FoundFile[] = [];
 		for (const pattern of this.#spec.patterns) found.push(...(await this.#disk.find(pattern)));
-		// A file that has just been compressed can still have its original next to it.
+		// The original of a file that was just compressed can still be next to it.
 		const plain = new Set(found.map(({ path }) => path));
 		return found.filter(
 			({ path }) => this.#spec.accepts?.(path) !== false && (!path.endsWith('.zst') || !plain.has(path.slice(0, -4))),

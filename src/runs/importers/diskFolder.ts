@@ -262,7 +262,7 @@ export class DiskFolder implements FolderView {
 
 	/**
 	 * Yields the entries in a folder in chunks. Reading a hundred thousand names at once would block the event loop, and
-	 * yielding them one at a time would take longer than comparing them with a pattern.
+	 * yielding them one at a time would take longer than matching them against a pattern.
 	 */
 	async *#entries(path: string, { names: limit, seen }: Walk): AsyncGenerator<readonly Entry[]> {
 		const info = await this.#info(path);

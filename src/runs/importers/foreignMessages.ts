@@ -10,8 +10,8 @@ const isThinkingPart = (part: unknown) => fieldsOf(part)?.type === 'thinking';
 const otherPart = (type: string) => `[${type.replace(/_url$/, '')}]`;
 
 /**
- * Returns the text of a message's content, which is a string or a list of parts, some of which are not text. Returns
- * null if there is no text.
+ * Returns the text of a message's content, which is a string or a list of parts, not all of them text. Returns null if
+ * there is no text.
  */
 export function contentText(content: unknown): string | null {
 	if (typeof content === 'string') return content;

@@ -13,7 +13,7 @@ export interface RunSigns {
 	readonly step: number | null;
 }
 
-/** Seconds of inactivity after which an unfinished evaluation without steps counts as stalled. */
+/** Seconds of inactivity before an unfinished evaluation without steps counts as stalled. */
 const quietSeconds = 600;
 
 function stalledNote(reached: number, total: number | null): string {

@@ -231,7 +231,7 @@ export class ForeignRun implements RunContent {
 		for (const step of new Set([...steps.slice(0, 1), ...steps.slice(-newestSteps)])) {
 			const times = (await this.#steps.files(step, 'train', learned)).slice(-100).map(({ found }) => seconds(found));
 			written.push(...times);
-			// The first step shows when the run started; the others are between it and the latest.
+			// The first step only shows when the run started; step durations are estimated from the latest ones.
 			const isNewest = steps.indexOf(step) >= steps.length - newestSteps;
 			if (times.length > 0 && isNewest) stepTimes.push(Math.max(...times));
 		}

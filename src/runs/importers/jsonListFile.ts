@@ -11,8 +11,8 @@ const pieceBytes = 1 << 20;
 const largestBeside = 4 << 20;
 
 /**
- * A large JSON object with a list, of which only one entry at a time is kept in memory. Each record is the object
- * with a single entry in its list, plus those of the wanted fields that precede the list.
+ * A large JSON object with a list, of which only one entry at a time is kept in memory. Each record is the object with
+ * a single entry in its list, plus any wanted fields that precede the list.
  */
 export class JsonListFile implements FrameFile {
 	readonly #file: OpenedFile;

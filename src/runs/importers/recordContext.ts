@@ -7,14 +7,14 @@ import type { RecordContext, RolloutFiles } from './runFormat.ts';
 /** Looks up an entry in a companion file; null if there is no such file. */
 export type Companion = ((key: string) => unknown) | null;
 
-/** Data in addition to the record itself that its format can use. */
+/** Data beyond the record itself that its format can use. */
 export interface RecordExtras {
 	readonly companion: Companion;
 	readonly annotations: AnnotationReader | null;
 	readonly learned: unknown;
 }
 
-/** Returns the context of a record that is read by itself. */
+/** Returns the context of a record that is read on its own. */
 export function plainContext(match: PathMatch, record: number, learned?: unknown): RecordContext {
 	return { file: match.path, parts: match.parts, step: stepIn(match.parts), record, learned };
 }

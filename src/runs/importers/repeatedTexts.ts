@@ -2,7 +2,7 @@ const decoder = new TextDecoder('utf-8');
 const maxTexts = 1000;
 const longestText = 200;
 
-/** Decodes a few recurring texts, such as event tags, without creating a new string each time. */
+/** Decodes a small set of recurring strings, such as event tags, without creating a new one each time. */
 export class RepeatedTexts {
 	readonly #known = new Map<number, { readonly bytes: Uint8Array; readonly text: string }>();
 

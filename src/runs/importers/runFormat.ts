@@ -91,12 +91,12 @@ export interface CompanionFile extends FileShape {
 }
 
 /**
- * Files with records about rollouts that were written after the rollouts, for the whole run. Unlike companion files,
+ * Files with records that were written after the rollouts they describe, for the whole run. Unlike companion files,
  * they are read only as far as needed for the requested rollouts.
  */
 export interface AnnotationFiles extends FileShape {
 	/**
-	 * Patterns of the files, in the order in which their records apply. If they contain `{step}`, only the files of a
+	 * Patterns of the files, in the order that their records apply. If they contain `{step}`, only the files of a
 	 * rollout's own step are read for it.
 	 */
 	readonly patterns: readonly string[];
@@ -115,7 +115,7 @@ export interface AnnotationFiles extends FileShape {
  */
 export interface SummaryList {
 	readonly member: string;
-	/** Returns the record's member and its rollout without texts, or null if the entry is not usable. Never throws. */
+	/** Returns the record's member and its rollout without text, or null if the entry is not usable. Never throws. */
 	rollout(entry: unknown, file: string): { readonly member: string; readonly rollout: ForeignRollout } | null;
 }
 
@@ -148,7 +148,7 @@ export interface RolloutFiles extends Files {
 	/**
 	 * How completions are stored in the file's JSON lines, so that a text search can skip files that do not contain the
 	 * text; absent if completions are stored elsewhere, or only in part. `text`: as strings. `messages`: as strings or
-	 * chats, in which texts are strings, and call arguments are JSON whose formatting can vary.
+	 * chats, in which text is stored as strings and call arguments as JSON with variable formatting.
 	 */
 	readonly verbatim?: VerbatimText;
 	/**
@@ -157,8 +157,8 @@ export interface RolloutFiles extends Files {
 	 */
 	readonly stepParts?: JsonShape;
 	/**
-	 * Returns a key shared by records with the same rollouts, of which only the first one in a step counts, or null if
-	 * the record cannot be a copy; absent if there are no copies. Never throws.
+	 * Returns a key shared by records with the same rollouts (only the first one in a step counts), or null if the record
+	 * cannot be a copy; absent if there are no copies. Never throws.
 	 */
 	copyKey?(record: unknown): string | null;
 	/**

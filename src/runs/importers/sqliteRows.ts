@@ -81,7 +81,7 @@ export class SqliteRows implements FrameFile {
 		return this.#frame(table, row, place.number, await this.#newest(table));
 	}
 
-	/** Returns a hash of the row before a position, which shows whether rows were only added. */
+	/** Returns a hash of the row before a position, to check that rows have only been added. */
 	async bytesBefore(position: number): Promise<Uint8Array> {
 		const table = this.#database.table(this.#shape.table);
 		const row = await table?.table.row(position - 1);

@@ -22,9 +22,9 @@ export class StepPieces {
 	#last: KnownPiece | null = null;
 	#before: Uint8Array = new Uint8Array(0);
 	#records = 0;
-	/** The reading to which the last piece was assigned. Unreadable pieces after it are assigned to it as well. */
+	/** The reading that the last piece was assigned to. Unreadable pieces after it are assigned to it as well. */
 	#current: Reading;
-	/** The reading and step to which the incomplete end of the file was assigned; null if the file is complete. */
+	/** The reading and step that the incomplete end of the file was assigned to; null if the file is complete. */
 	#end: { readonly reading: Reading; readonly step: number } | null = null;
 
 	/** @param uses at least one way to read the records; all have the same form and parts */
@@ -108,7 +108,7 @@ export class StepPieces {
 		}
 	}
 
-	/** Discards the end of the file that was incomplete at the last check, so that it is read again. */
+	/** Discards the part at the end of the file that was incomplete at the last check, so that it is read again. */
 	#takeEndBack(): void {
 		if (this.#end === null) return;
 		const { reading, step } = this.#end;

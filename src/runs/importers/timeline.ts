@@ -17,8 +17,8 @@ export interface TimedActivity {
 }
 
 /**
- * Returns activities relative to the start of the rollout, in order, or undefined if there are none. An end before its
- * start, such as after the clock was set, counts as not recorded.
+ * Returns activities relative to the start of the rollout, in order, or undefined if there are none. An end before the
+ * start, as when the clock was set back, counts as not recorded.
  * @param started defaults to the first activity's start
  */
 export function timelineOf(activities: readonly TimedActivity[], started?: number | null): RolloutTimeline | undefined {

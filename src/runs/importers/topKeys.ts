@@ -1,6 +1,6 @@
 /**
- * Returns the top-level keys of the first JSON object in a text, which can be truncated at any point inside the object.
- * Identifies the type of a file from its first line, however long that line is. Nested keys are not included.
+ * Returns the top-level keys of the first JSON object in a string, which can be truncated at any point inside the
+ * object. Identifies the type of a file from its first line, however long that line is. Nested keys are not included.
  */
 export function topKeys(text: string): ReadonlySet<string> {
 	const keys = new Set<string>();

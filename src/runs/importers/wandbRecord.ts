@@ -3,7 +3,7 @@ import { fieldsOf } from './protobuf.ts';
 
 /* Records of W&B transaction logs (wandb/proto/wandb_internal.proto). */
 
-/** A record of a kind that is read; all other kinds are skipped. */
+/** A record of a supported kind; all others are skipped. */
 export type WandbRecord =
 	/** Values logged together. Keys of nested values are joined by dots. */
 	| { readonly kind: 'history'; readonly step: number | null; readonly values: Readonly<Record<string, unknown>> }

@@ -51,7 +51,7 @@ export async function compiledStage(
 	}
 }
 
-/** Creates the folder of a stage's run at its final location, completely or not at all. */
+/** Creates the folder of a stage's run at its final location, atomically. */
 export async function makeStageFolder(pipeline: string, { stage, copies }: CompiledStage): Promise<string> {
 	const folder = join(pipeline, stage.name);
 	const aside = join(pipeline, `.${stage.name}.new`);

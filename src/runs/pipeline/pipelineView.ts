@@ -77,7 +77,7 @@ async function viewStage(
 	};
 }
 
-/** Bytes at the end of a run's metrics that are sure to contain the whole last line, even with many metrics. */
+/** Bytes at the end of a run's metrics that always include the whole last line, even with many metrics. */
 const endBytes = 64 << 10;
 
 /** Returns the number of prompt and completion tokens of a run so far, or null if not recorded. */

@@ -19,7 +19,7 @@ const limits = { stages: 100, names: 64, points: 300, completions: 2000 } as con
 /** A stage as recorded in events or metrics. */
 interface Span {
 	readonly type: string;
-	/** Step after which the stage starts; its own metrics come later. */
+	/** The stage starts after this step; its own metrics come later. */
 	readonly after: number;
 	readonly curves: RunCurves;
 	readonly names: Set<string>;
@@ -94,9 +94,7 @@ function begin(spans: Span[], { stage, step }: MetricsLine): Span | null {
 	return span;
 }
 
-/**
- * Finds the stage of a line. A line at the exact step after which a stage starts is that stage's initial measurement.
- */
+/** Finds the stage of a line. A line at exactly the step after which a stage starts is its initial measurement. */
 function spanOf(spans: readonly Span[], { step, stage }: MetricsLine): Span | null {
 	return (
 		spans.findLast((span) => span.after < step && span.type === stage) ??

@@ -12,7 +12,7 @@ import type { Transcript, TranscriptFault, TranscriptMessage } from '../../core/
 import type { LongInspection } from '../../protocol/transcriptMessages.ts';
 import type { ConversationContext } from './spooledLines.ts';
 
-/** Maximum size in bytes of a file whose messages are checked, limited because checks keep all text in memory. */
+/** Maximum size, in bytes, of a file whose messages are checked; checks keep all text in memory. */
 export const checkedBytes = 128 << 20;
 
 /** Limits on what the page displays. */
@@ -26,14 +26,14 @@ export interface InspectedFile {
 	readonly dev: bigint;
 	readonly ino: bigint;
 	readonly size: number;
-	/** Present if the file contains the messages of a conversation that is stored in another format. */
+	/** Present if the file contains the messages of a conversation stored in another format. */
 	readonly context?: ConversationContext;
 }
 
 /** Messages in a file, and their positions. */
 interface LineContent {
 	readonly messages: TranscriptMessage[];
-	/** Index of the nonblank line of each message. */
+	/** Index of each message's nonblank line. */
 	readonly lineOf: number[];
 	/** Number of nonblank lines, excluding an incomplete last line. */
 	readonly lines: number;
@@ -44,7 +44,7 @@ interface LineContent {
 /** Conversation in a file with one message per line. */
 export interface LineConversation extends Omit<LineContent, 'messages'> {
 	readonly transcript: Transcript;
-	/** Whether the text of the messages was read, as checks require. */
+	/** Whether the messages' text was read, which checks require. */
 	readonly checked: boolean;
 }
 
@@ -89,7 +89,7 @@ export async function inspectLines(file: InspectedFile): Promise<LongInspection>
 	};
 }
 
-/** Returns the references of the newest answers. */
+/** Returns the references in the newest answers. */
 function shownReferences(transcript: Transcript): LongInspection['references'] {
 	return structuredClone(findReferences(transcript).slice(-shown.answers)).map((answer) => ({
 		...answer,
@@ -118,7 +118,7 @@ async function readLines(file: InspectedFile, whole: boolean): Promise<LineConte
 		if (read.fault !== null) {
 			if (faults.length < transcriptLimits.faults) {
 				const place = { line: number, column: 1 };
-				// The user cannot open lines of a temporary file.
+				// The user cannot open lines in a temporary file.
 				faults.push(
 					context ? { place: null, message: `Message ${number}: ${read.fault}` } : { place, message: read.fault },
 				);

@@ -14,7 +14,7 @@ export interface LoggedSample {
 	readonly stamp: string;
 	/** Size of the sample's JSON text, in bytes. */
 	readonly size: number;
-	/** Reads the JSON text. Fails like `ZipArchive.pieces`. */
+	/** Reads the JSON text. Fails with the same errors as `ZipArchive.pieces`. */
 	readonly pieces: () => AsyncIterable<Buffer>;
 }
 
@@ -22,7 +22,7 @@ const sampleName = /^samples\/([^/]+)\.json$/;
 const epochName = /^(.+)_epoch_(\d{1,9})$/;
 
 /**
- * Lists the samples of an `.eval` file in file order. If a sample was written more than once, only the last copy
+ * Lists the samples in an `.eval` file in file order. If a sample was written more than once, only the last copy
  * counts.
  */
 export function archivedSamples(archive: ZipArchive): LoggedSample[] {
@@ -51,7 +51,7 @@ export function isInspectLog(head: Buffer): boolean {
 /** Maximum size in bytes, both compressed and decoded, of an archive whose samples are all read at once. */
 const wholeArchiveBytes = 4 << 20;
 
-/** Returns whether to read all samples of an `.eval` file at once: if it is small and undamaged, or has no samples. */
+/** Returns whether to read all samples in an `.eval` file at once: true if it is small and undamaged, or has none. */
 export function isReadWhole({ damage }: ZipArchive, size: number, samples: readonly LoggedSample[]): boolean {
 	const total = samples.reduce((sum, one) => sum + one.size, 0);
 	return samples.length === 0 || (damage === null && size <= wholeArchiveBytes && total <= wholeArchiveBytes);
@@ -61,7 +61,7 @@ export function isReadWhole({ damage }: ZipArchive, size: number, samples: reado
 export const logLimits = { bytes: 2 ** 33, samples: 100_000, head: 4096 } as const;
 const pieceBytes = 1 << 20;
 
-/** Bytes of a log. */
+/** Access to a log's bytes. */
 type Log = Pick<ByteSource, 'size' | 'read'>;
 
 /** Location of a sample in a JSON log. */
@@ -91,7 +91,7 @@ export function writtenSample(source: Log, { title, start, end }: WrittenSample)
 	return { title, stamp: `${start}:${end}`, size: end - start, pieces: () => bytesOf(source, start, end) };
 }
 
-/** Returns the title of a sample from the start of its JSON text. */
+/** Returns a sample's title, read from the start of its JSON text. */
 function titleOf(head: Buffer, number: number): string {
 	const found: { id?: unknown; epoch?: unknown } = {};
 	const shape = { id: { into: 'value', bytes: 1024 }, epoch: { into: 'value', bytes: 32 } } as const;
@@ -115,7 +115,7 @@ function titleOf(head: Buffer, number: number): string {
 }
 
 /**
- * Lists the samples of a log that Inspect wrote as one JSON object, reading the text once and keeping no sample in
+ * Lists the samples in a log that Inspect wrote as one JSON object, reading the text once and keeping no sample in
  * memory. If the text is damaged or ends too early, lists the samples before that point. Fails with `cancelled` when
  * the signal fires, and otherwise only on system errors.
  */

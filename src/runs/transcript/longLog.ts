@@ -27,10 +27,10 @@ export interface LongLog {
 }
 
 /**
- * Opens a long log the way the panel does; null if the file is short enough to be read whole. Fails with `invalid` if
- * a log has no samples, and with `cancelled` when the signal fires.
+ * Opens a long log the way the panel does; null if the file is short enough to be read whole. Fails with `invalid` if a
+ * log has no samples, and with `cancelled` when the signal fires.
  * @param handle regular file, which must stay open while conversations are read
- * @param name file name for messages
+ * @param name file name to use in messages
  */
 export async function openLongLog(
 	path: string,

@@ -5,10 +5,10 @@ import { isBlankLine, isMessageLine, longestBlank, messageLineLimits } from '../
 import { readAt } from '../../files/readAt.ts';
 import { Turns } from '../../files/turns.ts';
 
-/** Minimum size of a file that is read in parts; smaller ones are quick to read whole. */
+/** Minimum size of files that are read in parts; smaller ones are quick to read whole. */
 export const pagedBytes = 1 << 20;
 const chunkBytes = 1 << 20;
-/** Number of bytes before the known end that are compared to check that the file has only been appended to. */
+/** Number of bytes before the known end to compare when checking that the file has only been appended to. */
 const markBytes = longestBlank;
 const newline = 0x0a;
 
@@ -43,7 +43,7 @@ export class MessageLines {
 		return this.#count;
 	}
 
-	/** Returns whether a file starts with two lines that are messages. */
+	/** Returns whether a file's first two lines are messages. */
 	static async found(handle: FileHandle, size: number): Promise<boolean> {
 		const head = await readAt(handle, 0, Math.min(size, chunkBytes));
 		let start = 0;
@@ -110,7 +110,7 @@ export class MessageLines {
 		let at = from;
 		while (at < to) {
 			const offset = this.#offsets[at] as number;
-			// Reads consecutive lines in one operation.
+			// Read consecutive lines at once.
 			let end = at + 1;
 			while (end < to && (this.#ends[end] as number) - offset <= chunkBytes) end++;
 			const length = (this.#ends[end - 1] as number) - offset;
@@ -153,7 +153,7 @@ export class MessageLines {
 	}
 }
 
-/** Returns the bytes from `start` to `end`, relative to `chunk`; a negative `start` is in the bytes `before` it. */
+/** Returns the bytes from `start` to `end`, relative to `chunk`; a negative `start` refers to the bytes `before` it. */
 function between(before: Buffer, chunk: Buffer, start: number, end: number): Buffer {
 	if (start >= 0) return chunk.subarray(start, end);
 	return Buffer.concat([before.subarray(before.length + start), chunk.subarray(0, end)]);

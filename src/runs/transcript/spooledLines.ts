@@ -14,10 +14,10 @@ import { JsonParts } from '../../files/jsonParts.ts';
 import { Turns } from '../../files/turns.ts';
 import type { LoggedSample } from './loggedSamples.ts';
 
-/** Limits on one sample: its decoded size, the text of its attachments, and the number of its answers. */
+/** Limits per sample: its decoded size, the text of its attachments, and the number of its answers. */
 export const sampleLimits = { bytes: 2 ** 31, attached: 32 << 20, answers: 1_000_000, usage: 4096 } as const;
 const flushBytes = 1 << 20;
-/** Size in bytes of the first messages, which are shown while the others are read. */
+/** Size, in bytes, of the first messages, which are shown while the rest are read. */
 const firstBytes = 2 << 20;
 
 /** Context for reading the messages of a conversation; passed to the thread that checks them. */
@@ -218,7 +218,7 @@ function parsed(text: string): unknown {
 	}
 }
 
-/** Reads the text of a sample in chunks. */
+/** Reads a sample's text in chunks. */
 class SampleReading {
 	readonly #cutter: JsonCutter;
 	readonly #pieces: AsyncIterator<Buffer>;
@@ -262,11 +262,11 @@ class SampleReading {
 }
 
 /**
- * Writes the messages of a sample to a temporary file, so that only those shown are read. Memory does not grow with
- * the sample, apart from the tokens of its answers. Returns once the first messages have been read; the other messages,
- * and the events and attachments that follow them, are read by `rest`. If the sample is damaged or too large, this is
- * reported in its faults, and everything before the damage is read. Fails with `unsupported` if this Node.js lacks the
- * compression method. Fails with `cancelled` if the signal fires before then.
+ * Writes the messages of a sample to a temporary file, so that only those shown are read. Memory does not grow with the
+ * sample, apart from the tokens of its answers. Returns once the first messages have been read; the other messages, and
+ * the events and attachments that follow them, are read by `rest`. If the sample is damaged or too large, this is
+ * reported in its faults, and everything before the damage is read. Fails with `unsupported` if this version of Node.js
+ * lacks the compression method. Fails with `cancelled` if the signal fires before then.
  * @param options `problems`: what is wrong with the file that contains the sample
  */
 export async function spoolSample(

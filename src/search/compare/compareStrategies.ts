@@ -134,7 +134,7 @@ class Comparison {
 		}
 	}
 
-	/** Returns a failure if every search at every compared point failed, or null if some point has a result. */
+	/** Returns a failure if every search at every compared point failed, or null if any point has a result. */
 	#nothingToCompare(): Failure | null {
 		const { table } = this.#folder;
 		const sources = this.#plan.points.map(({ id, shared }) => (shared === null ? id : 'samples'));
@@ -148,7 +148,7 @@ class Comparison {
 		return this.#folder.problems.length * this.#places.length;
 	}
 
-	/** Completes all points for one problem before the next, so that partial results cover the same problems. */
+	/** Completes all points for one problem before starting the next, so that partial results cover the same problems. */
 	*#jobs(): Generator<Job> {
 		for (let problem = 0; problem < this.#folder.problems.length; problem++) {
 			for (const point of this.#places) {
@@ -211,7 +211,9 @@ class Comparison {
 		this.#add(kept);
 	}
 
-	/** Returns the problem as the search needs it; null if its episodes cannot start, which is also a result. */
+	/**
+	 * Returns the problem in the form the search needs; null if its episodes cannot start, which still counts as a result.
+	 */
 	async #posed(job: Job, open: OpenSearch): Promise<SearchProblem | null> {
 		const { prompt, answer, row } = this.#folder.problems[job.problem] as ComparedProblem;
 		const problem = { prompt, answer, row };
@@ -256,7 +258,7 @@ class Comparison {
 		};
 	}
 
-	/** Counts consecutive failures, because whatever fails repeatedly would fail for every problem. */
+	/** Counts consecutive failures, because a persistent cause affects every problem. */
 	#count({ failed, stop }: ComparisonResult): void {
 		if (failed === undefined) {
 			this.#failuresInRow = 0;
@@ -312,7 +314,7 @@ class Comparison {
 
 const retryLater = 'Fix the cause, then run the comparison again. Failed searches are retried.';
 
-/** Adds to the end event whether the answer is correct, according to the comparison's own rule. */
+/** Records in the end event whether the answer is correct, according to the comparison's own rule. */
 function withVerdict(event: TreeEvent, { correct }: ComparisonResult): TreeEvent {
 	return event.t === 'end' && correct !== null ? { ...event, correct: correct === 1 } : event;
 }

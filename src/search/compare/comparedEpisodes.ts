@@ -11,9 +11,9 @@ import type { ComparedProblems, Judge } from './comparedProblems.ts';
 type Spec = Pick<ComparisonSpec, 'problems' | 'seed'> & { readonly environment: SearchEnvironment };
 
 /**
- * Opens the environment of a comparison, whose rows are the problems and whose reward determines success. All searches
- * share it, because a server may accept only one client. Fails with `unsupported` if the environment has no reward, and
- * with the same errors as `OpenEpisodes.open`.
+ * Opens a comparison's environment, whose rows are the problems and whose reward determines success. All searches share
+ * it, because a server may accept only one client. Fails with `unsupported` if the environment has no reward, and with
+ * the same errors as `OpenEpisodes.open`.
  */
 export async function openComparedEpisodes(spec: Spec, context: SearchContext): Promise<ComparedProblems> {
 	const { folder } = context.policies;
@@ -30,7 +30,7 @@ export async function openComparedEpisodes(spec: Spec, context: SearchContext): 
 			'Add the method to the environment.',
 		);
 	}
-	// Without an episode, the search did not succeed: its budget ended before any episode did.
+	// No episode means no success: the budget ran out before any episode ended.
 	const judge: Judge = (_, __, node) => {
 		const success = node === undefined ? false : isSuccess(node.reward, rewardRange);
 		return success === null ? null : success ? 1 : 0;

@@ -5,8 +5,8 @@ import { createVerdict } from '../verdicts.ts';
 import type { ComparedProblems } from './comparedProblems.ts';
 
 /**
- * Opens the questions of a comparison, whose answers are compared with the gold answers. Fails with the same errors as
- * `openProblemSet`, and with `invalid` for rows of an environment. @param folder base for relative paths
+ * Opens a comparison's questions, whose answers are compared with the gold answers. Fails with the same errors as
+ * `openProblemSet`, and with `invalid` for environment rows. @param folder base for relative paths
  */
 export async function openComparedQuestions(problems: ComparedProblemsSpec, folder: string): Promise<ComparedProblems> {
 	if (problems.from === 'environment') {

@@ -7,13 +7,13 @@ import type { ComparisonResult, SampleResult } from '../../protocol/strategyComp
 /** Identifies what a search was run for. */
 export interface ResultContext {
 	readonly point: string;
-	/** Number of the problem. */
+	/** Problem number. */
 	readonly problem: number;
 	/** Whether the search was over episodes. */
 	readonly episodes: boolean;
 	/** Names of the scorers for independent samples; null if the search is not a set of samples. */
 	readonly samples: readonly string[] | null;
-	/** Reason why the latest failed episode failed; null if none failed. */
+	/** Why the latest failed episode failed; null if none failed. */
 	readonly fault: string | null;
 	readonly judge: (node: TreeNode | undefined) => 0 | 1 | null;
 }

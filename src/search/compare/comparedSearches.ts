@@ -20,14 +20,14 @@ export interface ComparisonProgress {
 
 export interface CompareOptions {
 	readonly spec: ComparisonSpec;
-	/** Folder of the comparison, created if missing; an existing comparison is continued. */
+	/** Comparison folder, created if missing; an existing comparison is continued. */
 	readonly folder: string;
 	readonly context: SearchContext;
 	/** Ends the comparison with the results so far; it can be continued later. */
 	readonly signal?: AbortSignal;
 	/** Called after each finished search. */
 	readonly onProgress?: (progress: ComparisonProgress) => void;
-	/** Called for problems that cannot be read, which are skipped. */
+	/** Called for each problem that is skipped because it cannot be read. */
 	readonly onFault?: (fault: ProblemFault) => void;
 	/** Called after each summary is written. */
 	readonly onSummary?: (summary: ComparisonSummary) => void;
@@ -47,7 +47,7 @@ export interface Searches {
 
 /**
  * Opens the policy and every scorer that the specification names, each only once.
- * @param episodes the open environment of the specification; null if there is none
+ * @param episodes the specification's environment, already open; null if there is none
  */
 export async function openSearches(
 	{ spec, context, signal }: CompareOptions,

@@ -29,12 +29,12 @@ function decisive({ name: _, searches: __, concurrency: ___, trees: ____, ...spe
 	return JSON.stringify(spec);
 }
 
-/** Rows of an environment can differ in columns other than the prompt. */
+/** Environment rows can differ in columns other than the prompt. */
 function hashOf({ environment }: ComparisonSpec, problems: readonly ComparedProblem[]): string {
 	return environment === undefined ? hashOfProblems(problems) : hashOfRows(problems);
 }
 
-/** A comparison folder that one process is writing. */
+/** A comparison folder that a single process writes to. */
 export class ComparisonFolder {
 	readonly path: string;
 	readonly problems: readonly ComparedProblem[];
@@ -106,7 +106,7 @@ export class ComparisonFolder {
 		}
 	}
 
-	/** Reason why writing has stopped; null if it has not. */
+	/** Why writing has stopped; null if it has not. */
 	get failure(): Failure | null {
 		return this.#failure;
 	}

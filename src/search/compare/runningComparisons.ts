@@ -7,7 +7,7 @@ import { compareStrategies } from './compareStrategies.ts';
 export interface ComparisonNews {
 	readonly folder: string;
 	readonly state: 'running' | 'ended';
-	/** Reason why the comparison could not continue; null if it did not fail. */
+	/** Why the comparison could not continue; null if it did not fail. */
 	readonly failure: string | null;
 }
 

@@ -37,7 +37,7 @@ export interface DataRunProgress {
 
 export interface GenerateOptions {
 	readonly spec: DataSpec;
-	/** Output folder, created if missing; existing data is continued. */
+	/** Output folder, created if missing; if it contains data, generation continues from there. */
 	readonly folder: string;
 	readonly context: SearchContext;
 	/** Stops generation, keeping the data so far; it can be continued later. */

@@ -22,7 +22,10 @@ export interface LineFacts {
 	readonly chosen: number | null;
 }
 
-/** Returns the lines produced by a search, keyed by export. The search's nodes must already have the values to use. */
+/**
+ * Returns the lines produced by a search, keyed by export. Values must already have been assigned to the search's
+ * nodes.
+ */
 export function searchLines(spec: DataSpec, tree: SearchTree, facts: LineFacts): Map<DataExport, unknown[]> {
 	const wanted = new Set(spec.exports);
 	const lines = new Map<DataExport, unknown[]>();

@@ -23,8 +23,8 @@ export interface EpisodePolicyParts {
 }
 
 /**
- * Returns a policy that plays episodes. Its generations are turns: what the given policy wrote, followed by the results
- * of the calls in it. A request for a step plays one turn; any other request plays the episode to its end. A generation
+ * Returns a policy that plays episodes. Its generations are turns: the given policy's text, followed by the results of
+ * the calls in it. A request for a step plays one turn; any other request plays the episode to its end. A generation
  * that ends an episode includes its reward.
  */
 export function episodePolicy(parts: EpisodePolicyParts): Policy {
@@ -89,14 +89,14 @@ class Lane {
 		};
 	}
 
-	/** The turns as one generation; null if the policy failed, because the episode is then unfinished. */
+	/** The turns as one generation; null if the policy failed, which leaves the episode unfinished. */
 	get generation(): Generation | null {
 		const [first, ...others] = this.#made;
 		if (first === undefined || this.failure !== null) return null;
 		return others.length === 0 ? first : { ...others.reduce(joined, first), turns: this.#made };
 	}
 
-	/** Makes the calls of a turn. Rejects with SearchStop if the environment is no longer available. */
+	/** Makes a turn's calls. Rejects with SearchStop if the environment is no longer available. */
 	async take(written: WrittenTurn | Failure): Promise<void> {
 		if (written instanceof Failure) {
 			this.failure = written;

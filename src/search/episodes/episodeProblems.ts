@@ -24,7 +24,7 @@ export interface EpisodeProblemsOptions {
 }
 
 /**
- * Returns the rows that episodes are played on, as problems in order. Unlike questions, they need no prompt, and two
+ * Returns the rows that episodes are played on, as problems, in order. Unlike questions, they need no prompt, and two
  * rows can have the same prompt. Every row has every column; missing values are null, as in a dataset. Fails with
  * `missing` or `invalid`, and with the same errors as `OpenEpisodes.rows` and `openProblemSet`.
  */

@@ -19,13 +19,13 @@ export interface EpisodesContext {
 	readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
 	/** Python interpreter. Default: the source's, or the one set in the environment variables. */
 	readonly python?: string | undefined;
-	/** Memory limit of the host process, in MB. Default: the default of {@link EnvironmentRunner}. */
+	/** Memory limit of the host process, in MB. Default: that of {@link EnvironmentRunner}. */
 	readonly memoryMb?: number | undefined;
 	/** Seed for the host's random number generator at each reset. */
 	readonly seed: number;
 }
 
-/** The environment of a search, in a separate process. */
+/** A search's environment, in a separate process. */
 export class OpenEpisodes extends Disposable {
 	readonly description: EnvironmentDescription;
 	readonly tools: readonly ToolSchema[];
@@ -33,7 +33,7 @@ export class OpenEpisodes extends Disposable {
 	readonly maxTurns: number;
 	readonly #runner: EnvironmentRunner;
 	readonly #seed: number;
-	/** Orders access to an environment that can run only one episode at a time; null for others. */
+	/** Serializes access to an environment that can run only one episode at a time; null for others. */
 	readonly #turns: Sequencer | null;
 
 	private constructor(
@@ -86,8 +86,8 @@ export class OpenEpisodes extends Disposable {
 	}
 
 	/**
-	 * Uses the process of a runner, with the runner's Python and limits. The caller disposes of the runner. Fails with the
-	 * same errors as `EnvironmentRunner.describe`, or with `invalid` if a tool cannot be described.
+	 * Uses a runner's process, Python and limits. The caller disposes of the runner. Fails with the same errors as
+	 * `EnvironmentRunner.describe`, or with `invalid` if a tool cannot be described.
 	 * @param seed seed for the host's random number generator at each reset
 	 */
 	static async in(
@@ -98,8 +98,8 @@ export class OpenEpisodes extends Disposable {
 	}
 
 	/**
-	 * Returns the problem for a dataset row, whose columns are `problem.row`: its prompt, followed by the text that `reset`
-	 * returns. There is no gold answer, because the environment provides the reward.
+	 * Returns the problem for the dataset row `problem.row`: its prompt, followed by the text that `reset` returns. There
+	 * is no gold answer, because the environment provides the reward.
 	 * @param plain removes tags from the environment's text
 	 */
 	async pose(problem: SearchProblem, plain: (text: string) => string): Promise<SearchProblem> {
@@ -114,12 +114,12 @@ export class OpenEpisodes extends Disposable {
 		}
 	}
 
-	/** Returns the first rows of the environment itself; see `EnvironmentRunner.rows`. */
+	/** Returns the first rows that the environment itself provides; see `EnvironmentRunner.rows`. */
 	rows(count: number): Promise<EnvironmentRows['rows']> {
 		return this.#runner.rows(count);
 	}
 
-	/** Returns an episode that has played the given turns. Nothing runs before its first use. */
+	/** Returns an episode that has played the given turns. Nothing runs until its first use. */
 	replay(problem: SearchProblem, turns: readonly SearchTurn[], plain: (text: string) => string): ReplayedEpisode {
 		return new ReplayedEpisode({
 			runner: this.#runner,

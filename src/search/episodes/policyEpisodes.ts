@@ -22,7 +22,7 @@ type Row = EnvironmentData['rows'][number];
 const atOnce = 16;
 
 export interface PolicyEpisodes {
-	/** Name of the policy. */
+	/** Policy name. */
 	readonly name: string;
 	/** One per row, with the policy name {@link trainedPolicy}. */
 	readonly episodes: readonly Episode[];
@@ -96,7 +96,7 @@ async function playRow(search: OpenSearch, { row, columns }: Row, seed: number, 
 	}).result;
 	checkAborted(signal);
 	if (outcome.stop === 'policy' || outcome.stop === 'scorer') {
-		throw new Failure('unavailable', `The policy played no episode: ${message ?? 'it returned no text'}`);
+		throw new Failure('unavailable', `The policy did not play an episode: ${message ?? 'it returned no text'}`);
 	}
 	const node = tree.nodes.find(({ final }) => final);
 	if (node === undefined) return failed('call', message ?? 'The environment failed.');
@@ -104,7 +104,7 @@ async function playRow(search: OpenSearch, { row, columns }: Row, seed: number, 
 	return ended({ ...playedTurns(tree, node, search.spec.environment?.maxTurns ?? Infinity), reward: node.score });
 }
 
-/** Splits a fault of a search, such as "timeout: It took longer than 5 s.", into its kind and message. */
+/** Splits a search fault, such as "timeout: It took longer than 5 s.", into its kind and message. */
 function faultOf(text: string): Pick<EpisodeError, 'kind' | 'message'> {
 	const [, written, message = ''] = /^([a-z]+): ([\s\S]*)$/.exec(text) ?? [];
 	const kind = episodeErrorKinds.find((one) => one === written);
@@ -114,7 +114,7 @@ function faultOf(text: string): Pick<EpisodeError, 'kind' | 'message'> {
 function playedTurns(tree: SearchTree, node: TreeNode, maxTurns: number): Pick<Episode, 'turns' | 'stop'> {
 	const turns = turnsOf(tree, node.id);
 	const played = turns.filter(({ calls }) => calls.length > 0);
-	// An episode that ends with calls before the limit was ended by the environment.
+	// If an episode ends with calls before the limit, the environment ended it.
 	const byCalls = played.length < maxTurns ? 'done' : 'turns';
 	return {
 		turns: played.map(({ calls }) => ({

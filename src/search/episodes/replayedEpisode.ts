@@ -22,7 +22,7 @@ export interface ReplayOptions {
 	readonly seed: number;
 	readonly plain: (text: string) => string;
 	readonly ownsReward: boolean;
-	/** Orders access to an environment that can run only one episode at a time; null for others. */
+	/** Serializes access to an environment that can run only one episode at a time; null for others. */
 	readonly one: Sequencer | null;
 }
 
@@ -61,10 +61,7 @@ export class ReplayedEpisode {
 		});
 	}
 
-	/**
-	 * Makes the calls of the next turn. Throws SearchStop if the environment is no longer available or not
-	 * deterministic.
-	 */
+	/** Makes the next turn's calls. Throws SearchStop if the environment is no longer available or not deterministic. */
 	async act(text: string, calls: readonly ToolCall[]): Promise<ActedTurn> {
 		return await this.#exclusively(async () => {
 			const session = await this.#replayed();
@@ -146,8 +143,8 @@ export class ReplayedEpisode {
 }
 
 /**
- * Pairs calls with their results. Results are in TRL's order, with those of asynchronous tools last, and so are the
- * recorded calls.
+ * Pairs calls with their results. The recorded calls are in the order of the results, which is TRL's: asynchronous
+ * tools come last.
  */
 function answered(calls: readonly ToolCall[], results: EpisodeTurn['results'], seconds: number): TurnCall[] {
 	const left = [...calls];

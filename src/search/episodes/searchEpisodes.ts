@@ -19,7 +19,7 @@ import type { TurnWriter } from './turnWriter.ts';
 /** Scorers that require text generated in one piece, which episodes do not have. */
 const textScorers: readonly ScorerSpec['use'][] = ['value', 'process', 'reward-model', 'process-reward'];
 
-/** The environment of a search and how its policy writes turns. The owner must dispose of it. */
+/** A search's environment, and how its policy writes turns. The owner must dispose of it. */
 export class SearchEpisodes extends Disposable {
 	readonly #episodes: OpenEpisodes;
 	readonly #policy: OpenPolicy;
@@ -31,10 +31,9 @@ export class SearchEpisodes extends Disposable {
 	}
 
 	/**
-	 * Returns null if the specification has no environment. Fails with `unsupported` if the policy or the
-	 * strategy cannot play episodes, with `invalid` if a scorer cannot score them, and with the same errors as
-	 * `OpenEpisodes.open`.
-	 * @param shared the environment of the specification, if the caller has opened it. The caller disposes of it
+	 * Returns null if the specification has no environment. Fails with `unsupported` if the policy or the strategy cannot
+	 * play episodes, with `invalid` if a scorer cannot score them, and with the same errors as `OpenEpisodes.open`.
+	 * @param shared the specification's environment, if the caller has opened it. The caller disposes of it
 	 */
 	static async open(
 		{ environment, guide, judge, split, strategy, seed }: SearchSpec,
@@ -50,7 +49,7 @@ export class SearchEpisodes extends Disposable {
 			throw new Failure(
 				'unsupported',
 				`${policy.name} was not trained on episodes as text, and it cannot call tools.`,
-				'Choose a checkpoint of the embedded engine that was trained with an environment, or a chat server.',
+				'Choose an embedded-engine checkpoint that was trained with an environment, or a chat server.',
 			);
 		}
 		if (!episodeStrategies.includes(strategy)) {

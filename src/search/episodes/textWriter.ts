@@ -5,7 +5,7 @@ import type { EpisodeForm } from '../../policies/openedPolicy.ts';
 import type { ToolSchema } from '../../protocol/environmentHost.ts';
 import type { TurnRequest, TurnWriter } from './turnWriter.ts';
 
-/** Writes turns with a policy that has calls and results in its text, as checkpoints of the embedded engine do. */
+/** Writes turns with a policy whose text includes calls and results, such as an embedded-engine checkpoint. */
 export function textWriter(policy: Policy, form: EpisodeForm, tools: readonly ToolSchema[]): TurnWriter {
 	const results: TurnWriter['results'] = (calls) =>
 		calls.map(({ result }) => `${form.result[0]}${form.plain(result)}${form.result[1]}`).join('');

@@ -58,7 +58,7 @@ function callText(calls: readonly ToolCall[]): string {
 	return texts.map((text) => `${call[0]}${text.replaceAll('<', '\\u003c')}${call[1]}`).join('');
 }
 
-/** Returns the messages of a turn. An incomplete turn has none. */
+/** Returns a turn's messages. An incomplete turn has none. */
 function messagesOf({ text, calls }: SearchTurn, turn: number): ChatMessage[] {
 	if (calls.length === 0) return [];
 	const content = text.slice(0, Math.max(0, text.indexOf(call[0])));

@@ -3,7 +3,7 @@ import type { ToolCall } from '../../protocol/episode.ts';
 
 /** A turn for the policy to write. */
 export interface TurnRequest {
-	/** The request of the search that the turn belongs to. */
+	/** The search request that the turn belongs to. */
 	readonly request: GenerateRequest;
 	/** Problem with the text that `reset` returned. */
 	readonly prompt: string;
@@ -26,7 +26,7 @@ export interface TurnWriter {
 	write(
 		requests: readonly TurnRequest[],
 	): Promise<readonly (WrittenTurn | Exclude<Generated, readonly Generation[]>)[]>;
-	/** Returns the results of a turn as text. */
+	/** Returns a turn's results as text. */
 	results(calls: readonly TurnCall[]): string;
 	/** Escapes tags in text from the environment. */
 	plain(text: string): string;

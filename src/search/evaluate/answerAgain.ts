@@ -9,7 +9,7 @@ import type { OpenPolicy } from '../../policies/openedPolicy.ts';
 import type { EvaluationSpec } from '../../protocol/evaluationFolder.ts';
 import { tokenLimit } from '../openSearch.ts';
 
-/** A completion whose thinking was perturbed and closed, after which the policy finished it. */
+/** A completion that the policy finished after its thinking was perturbed and closed. */
 export interface AnsweredAgain {
 	readonly completion: string;
 	readonly answer: string | null;
@@ -42,8 +42,8 @@ export function perturbedThinking(
 
 /**
  * Returns a function that perturbs the thinking of a completion and has the policy answer from there, or returns null
- * if there is nothing to perturb. Thinking that was truncated is closed as well, so its answer may be better than
- * before. Throws `unsupported` if the policy cannot continue from a prefix or has no tags around its thinking.
+ * if there is nothing to perturb. Truncated thinking is closed as well, so its answer may be better than before. Throws
+ * `unsupported` if the policy cannot continue from a prefix or has no tags around its thinking.
  */
 export function answersAgain(
 	policy: OpenPolicy,

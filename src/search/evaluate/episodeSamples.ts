@@ -8,9 +8,9 @@ import type { EvaluatedQuestion } from '../../protocol/evaluationFolder.ts';
 type Sample = EvaluatedQuestion['samples'][number];
 
 /**
- * Returns the episodes of a tree as samples of a question. An episode is correct if it earned the maximum reward.
- * Episodes without a reward failed and are omitted. @param environment environment that the episodes were played in,
- * which provides rewards
+ * Returns the episodes in a tree as samples for a question. An episode is correct if it earned the maximum reward.
+ * Episodes without a reward failed and are omitted. @param environment environment in which the episodes were played;
+ * provides the rewards
  */
 export function episodeSamples(
 	tree: SearchTree,

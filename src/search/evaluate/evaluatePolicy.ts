@@ -93,7 +93,7 @@ export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluati
 		: await judgeable(set.problems(onFault), set.name, kind === 'code', onFault);
 	const { policy, sampling, tags, concurrency, seed, samples, environment } = spec;
 	if (played && spec.judge !== undefined) {
-		throw new Failure('invalid', 'Episodes are judged by the reward of their environment.', 'Remove the judge.');
+		throw new Failure('invalid', "Episodes are judged by their environment's reward.", 'Remove the judge.');
 	}
 	if (spec.perturb !== undefined && (played || spec.judge !== undefined)) {
 		const what = played ? 'Episodes' : 'Questions whose answers a scorer judges';
@@ -169,7 +169,7 @@ export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluati
 	}
 }
 
-/** Returns the samples for questions in the form that reports aggregate. */
+/** Returns the questions' samples in the form that reports use. */
 export function samplesOf(questions: readonly EvaluatedQuestion[]): EvaluatedSample[] {
 	return questions.flatMap(({ problem, category, samples }) =>
 		samples.map(({ correct, answer, tokens, truncated, logprob, score }) => ({
@@ -330,7 +330,10 @@ class Sampling {
 		}
 	}
 
-	/** Returns the failure if the policy could not answer again from a completion: the question needs all samples. */
+	/**
+	 * Returns the failure if the policy could not answer again from a completion, because a question needs all of its
+	 * samples.
+	 */
 	async #judged(
 		number: number,
 		problem: SearchProblem,

@@ -5,7 +5,7 @@ import type { Problem } from '../../core/dataset/problem.ts';
 import { fileLines } from '../../files/fileLines.ts';
 import type { ContaminationFile } from '../../protocol/evaluationFolder.ts';
 
-/** Maximum nesting depth at which text in a row is found; the text of chat messages is at depth two. */
+/** Maximum nesting depth at which a row is searched for text; the text of chat messages is at depth two. */
 const deepest = 4;
 const longestText = 1 << 20;
 

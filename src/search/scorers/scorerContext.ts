@@ -8,9 +8,9 @@ import type { SearchContext } from '../searchContext.ts';
 export interface ScorerContext {
 	/** The search's policy. Some scorers use it as the judge, or use its probabilities or heads. */
 	readonly policy: OpenPolicy;
-	/** How to open further policies and processes. */
+	/** How to open other policies and processes. */
 	readonly search: SearchContext;
-	/** The specification of the search, with absolute paths. */
+	/** The search specification, with absolute paths. */
 	readonly spec: SearchSpec;
 }
 

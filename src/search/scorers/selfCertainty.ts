@@ -8,7 +8,7 @@ import type { OpenScorer } from './scorerContext.ts';
 const alternatives = 20;
 /** Maximum number of prefixes with cached token data. */
 const maxKnown = 50_000;
-/** Maximum probability mass missing from the alternatives for them to count as the full distribution. */
+/** Maximum probability mass that alternatives may lack and still count as the full distribution. */
 const rest = 1e-4;
 
 interface Certainty {

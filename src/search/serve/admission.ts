@@ -7,7 +7,7 @@ export class Admission {
 	readonly #waiting: { enter(): void; leave(error: unknown): void }[] = [];
 	#running = 0;
 	#closed = false;
-	/** Exponential moving average of how long requests run, in seconds; null until the first one has finished. */
+	/** Exponential moving average of request durations, in seconds; null until the first request has finished. */
 	#usual: number | null = null;
 	readonly #now: () => number;
 

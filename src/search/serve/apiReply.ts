@@ -12,7 +12,7 @@ export interface Solved {
 	readonly solution: Solution;
 	/** Tools that the policy calls instead of answering; usually empty. */
 	readonly calls: readonly ChatToolCall[];
-	/** Tokens used for offering tools before a search; null if no tools were offered, or if the policy called one. */
+	/** Tokens spent on offering tools before a search; null if no tools were offered, or if the policy called one. */
 	readonly offered: Pick<Solution, 'tokens' | 'promptTokens'> | null;
 	readonly events: readonly TreeEvent[] | null;
 }

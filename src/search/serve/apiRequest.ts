@@ -19,9 +19,7 @@ export const text = v.pipe(v.string(), v.minLength(1));
 const count = v.pipe(v.number(), v.integer(), v.minValue(1));
 export const tokens = v.pipe(count, v.maxValue(maxCompletionTokens));
 
-/**
- * Search details to include in a response, in addition to numbers: nothing, the path to the result, or the whole log.
- */
+/** Search details to include in a response, besides the numbers: nothing, the path to the result, or the whole log. */
 export const returnedTrees = ['none', 'path', 'events'] as const;
 export type ReturnedTree = (typeof returnedTrees)[number];
 

@@ -56,7 +56,7 @@ export class ChoiceStream {
 			alternatives === null
 				? {}
 				: { logprobs: kind === 'chat' ? chatLogprobs(tokens, alternatives) : completionLogprobs(tokens, alternatives) };
-		// Each call is sent whole, because the policy's reply had to be read to its end to identify it as a tool call.
+		// Each call is sent whole, because the policy's entire reply had to be read to identify it as a tool call.
 		const calls = solved.calls.map((call, index) =>
 			this.#chunk({ tool_calls: [{ index, ...call }] }, { finish_reason: null }),
 		);

@@ -3,9 +3,9 @@ import type { ReplyFacts } from './apiReply.ts';
 import type { ApiRequest } from './apiRequest.ts';
 import { completionLogprobs, type Tokens } from './tokenLists.ts';
 
-/** A prompt that was scored, with the text generated after it. */
+/** A scored prompt and the text generated after it. */
 export interface ReadPrompt {
-	/** Special tokens that the client put before the text; they have no text themselves. */
+	/** Special tokens that the client put before the text; they have no text of their own. */
 	readonly special: readonly string[];
 	readonly read: ReadText;
 }

@@ -49,7 +49,7 @@ export interface SolveOptions {
 export interface Solution {
 	readonly strategy: string;
 	readonly params: Readonly<Record<string, unknown>>;
-	/** Completion of the result, including tags; '' if there is none. */
+	/** The result's completion, including tags; '' if there is none. */
 	readonly completion: string;
 	/** Answer in the completion; null if there is none. */
 	readonly answer: string | null;
@@ -129,7 +129,7 @@ export interface Reasoner {
 	/** Whether the policy supports tool calls. */
 	readonly tools: boolean;
 	/**
-	 * Offers tools to the policy in a single reply, without a search. Fails with the same errors as `check` and the
+	 * Offers tools to the policy for a single reply, without a search. Fails with the same errors as `check` and the
 	 * policy, and with `timeout` if the time budget runs out.
 	 */
 	callTools(problem: SearchProblem, offered: OfferedTools, options?: SolveOptions): Promise<CalledTools>;

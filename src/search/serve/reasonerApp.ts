@@ -190,7 +190,7 @@ export class ReasonerApp {
 		try {
 			return parseBoundedJson(text);
 		} catch {
-			throw new ApiError(400, 'invalid_json', 'The body is not JSON.');
+			throw new ApiError(400, 'invalid_json', 'The request body is not valid JSON.');
 		}
 	}
 

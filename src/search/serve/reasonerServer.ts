@@ -20,7 +20,7 @@ export interface ReasonerServerOptions {
 	readonly port: number;
 	/** null if no token is required. */
 	readonly token: string | null;
-	/** Origins of web pages that are allowed access. */
+	/** Web page origins that are allowed access. */
 	readonly origins?: readonly string[];
 	/** Model name; default: the policy's name, converted by `modelName`. */
 	readonly model?: string;
@@ -68,8 +68,8 @@ export async function serveReasoner(options: ReasonerServerOptions): Promise<Rea
 	const server = createAdaptorServer({
 		fetch: app.fetch,
 		overrideGlobalObjects: false,
-		// Close connections of clients that send their request byte by byte. By default, Node checks for such clients only
-		// every 30 seconds, so they could exceed the limits by that much.
+		// Disconnect clients that send their request byte by byte. By default, Node checks for such clients only every 30
+		// seconds, so they could exceed the limits by that much.
 		serverOptions: {
 			headersTimeout: limits.headersMs,
 			requestTimeout: limits.requestMs,

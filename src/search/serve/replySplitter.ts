@@ -135,7 +135,7 @@ export interface Reply {
 
 /**
  * Splits a whole completion.
- * @param known prefix of the completion that is not returned
+ * @param known prefix of the completion, which is not returned
  */
 export function splitReply(completion: string, tags: TraceTags, stop: readonly string[] = [], known = ''): Reply {
 	const splitter = new ReplySplitter(tags, stop);

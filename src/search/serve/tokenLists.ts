@@ -7,10 +7,7 @@ export interface Tokens {
 	readonly top?: readonly (readonly (readonly [text: string, logprob: number])[])[] | undefined;
 }
 
-/**
- * Returns the tokens of a solution that make up the returned text, without the end-of-sequence token, which has no
- * text.
- */
+/** Returns a solution's tokens that make up the returned text, without the end-of-sequence token, which has no text. */
 export function tokensUpTo(detail: Solution['detail'], length: number): Tokens {
 	const text: string[] = [];
 	const logprob: (number | null)[] = [];

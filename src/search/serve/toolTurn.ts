@@ -6,7 +6,7 @@ import type { CalledTools, Reasoner, SolveOptions } from './reasoner.ts';
 
 /**
  * Offers a request's tools to the policy before searching. Throws an `ApiError`: 400 if the policy does not support
- * tools or this conversation, 502 if it fails or makes no call although one is required.
+ * tools or this conversation, 502 if it fails or makes no call even though one is required.
  */
 export async function toolTurn(
 	reasoner: Reasoner,

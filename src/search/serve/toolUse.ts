@@ -115,7 +115,7 @@ function choiceOf(given: unknown, tools: readonly ChatTool[]): OfferedTools['cho
 	return { type: 'function', function: { name: decoded.value } };
 }
 
-/** Returns the tools and the tool choice in the form in which `/v1/responses` echoes them. */
+/** Returns the tools and the tool choice as `/v1/responses` echoes them. */
 export function responsesTools(offered: OfferedTools | null) {
 	if (offered === null) return { tools: [], tool_choice: 'none' as const, parallel_tool_calls: false };
 	const { tools, choice, parallel } = offered;

@@ -7,7 +7,7 @@ export function turns(limit: number): () => Promise<() => void> {
 	let inside = 0;
 	const leave = () => {
 		const next = waiting.shift();
-		// The next caller takes over the slot that is released.
+		// The next caller takes over the released slot.
 		if (next === undefined) inside--;
 		else next();
 	};

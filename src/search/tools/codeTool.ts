@@ -48,7 +48,7 @@ export function codeTool(
 				throw new Failure('invalid', `The program is longer than ${longestCode} characters.`);
 			sandbox ??= findSandbox(mode);
 			const found = await sandbox.catch((error: unknown) => {
-				// The sandbox will not exist next time either, so do not retry.
+				// Do not retry, because the sandbox would still be missing.
 				throw new Failure('unsupported', Failure.from(error).message);
 			});
 			const missing = found.missing(program);

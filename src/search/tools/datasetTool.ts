@@ -20,7 +20,7 @@ const longestText = 1500;
 const chunkBytes = 1 << 20;
 
 interface Row {
-	/** Line number in the file, from 1. */
+	/** 1-based line number in the file. */
 	readonly line: number;
 	readonly text: string;
 }

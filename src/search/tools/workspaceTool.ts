@@ -42,7 +42,7 @@ const longestRead = 8000;
 
 interface Place {
 	readonly path: string;
-	/** Line number, from 1. */
+	/** 1-based line number. */
 	readonly line: number;
 	readonly text: string;
 }

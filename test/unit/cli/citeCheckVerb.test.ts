@@ -63,7 +63,7 @@ test('cite-check lists citations that do not resolve and numbers that the data d
 	const outside = 'rl:///dataset/rows.jsonl/row/2, rl:///dataset/gone.jsonl and [4](rl:///dataset/rows.jsonl/row/1)';
 	await place.write('rows.md', outside);
 	const { stdout } = await place.call('cite-check', 'rows.md');
-	assert.match(stdout, /has no row 2, because it has 2 rows/);
+	assert.match(stdout, /has only 2 rows, so row 2 does not exist/);
 	assert.match(stdout, /gone\.jsonl was not found/);
 	assert.match(stdout, /4 does not match the data: answer 5, weight 0\.125/);
 

@@ -17,11 +17,11 @@ export interface ChartLine {
 	/** Table column, which also identifies the line. */
 	readonly metric: string;
 	readonly label: string;
-	/** Index in the theme's series colors. */
+	/** Index into the theme's series colors. */
 	readonly color: number;
 	/** Hidden by default. */
 	readonly initiallyHidden?: boolean;
-	/** Whether the line is a reference for other lines; it is drawn thin and never smoothed. */
+	/** Whether the line is a reference for other lines; if so, it is drawn thin and never smoothed. */
 	readonly reference?: boolean;
 }
 
@@ -56,7 +56,7 @@ export interface ChartSpec {
 	readonly lines: readonly ChartLine[];
 	readonly bands: readonly ChartBand[];
 	readonly unit: MetricUnit;
-	/** `small` for one chart in a set of similar charts. */
+	/** `small` for small multiples. */
 	readonly size?: 'small';
 	/** Minimum range of a linear axis. */
 	readonly span?: { readonly min?: number; readonly max?: number };

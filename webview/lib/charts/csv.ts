@@ -6,7 +6,7 @@ export interface CsvColumn {
 }
 
 /**
- * Formats columns as CSV (RFC 4180), with a header, CRLF line endings, empty cells for missing values, and numbers in
+ * Formats columns as CSV (RFC 4180), with a header, CRLF line endings, empty cells for missing values, and numbers at
  * full precision. Text that a spreadsheet would interpret as a formula is prefixed with an apostrophe.
  */
 export function toCsv(columns: readonly CsvColumn[], rows: ArrayLike<number>): string {

@@ -10,7 +10,7 @@ export type DataChartKind = (typeof dataChartKinds)[number];
 
 export interface DataSeries {
 	readonly label: string;
-	/** Index in the theme's series colors, and in its dash patterns. */
+	/** Index into the theme's series colors and dash patterns. */
 	readonly color: number;
 	/** Parallel arrays; null is an unknown value. If `categories` are given, x is an index into them. */
 	readonly x: readonly (number | null)[];
@@ -106,7 +106,7 @@ function node(name: string, attributes: Readonly<Record<string, string | number>
 interface Places {
 	readonly px: (x: number) => number;
 	readonly py: (y: number) => number;
-	/** Width of a category, or of the smallest distance between bars. */
+	/** Width of a category, or the smallest distance between bars. */
 	readonly slot: number;
 }
 

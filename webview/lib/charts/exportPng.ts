@@ -75,6 +75,6 @@ export async function chartPicture(
 	});
 	context.drawImage(chart, pad, top);
 	const blob = await new Promise<Blob | null>((resolve) => picture.toBlob(resolve, 'image/png'));
-	if (!blob) throw new Failure('internal', `Cannot encode the image of ${options.title} as a PNG.`);
+	if (!blob) throw new Failure('internal', `Cannot encode ${options.title} as a PNG image.`);
 	return new Uint8Array(await blob.arrayBuffer());
 }

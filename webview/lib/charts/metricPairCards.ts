@@ -12,7 +12,7 @@ export class MetricPairCards extends Disposable {
 		this.register({ dispose: () => this.set([]) });
 	}
 
-	/** Elements of the cards by {@link pairKey}, in order. */
+	/** Card elements, keyed by {@link pairKey}, in order. */
 	get elements(): ReadonlyMap<string, HTMLElement> {
 		return new Map([...this.#cards].map(([key, card]) => [key, card.element]));
 	}

@@ -303,8 +303,8 @@ export class Plot extends Disposable {
 
 	/**
 	 * Handles pointer moves. uPlot reports its cursor position each time it draws, and browsers send pointer events when
-	 * the content below a resting pointer is redrawn. Both are ignored, so that they do not move a cursor that was set by
-	 * a key or another chart.
+	 * the content below a resting pointer is redrawn. Both are ignored, so that they do not move a cursor set by a key or
+	 * another chart.
 	 */
 	#pointerMoved({ clientX, clientY }: MouseEvent, move: () => void): void {
 		const at = `${clientX} ${clientY}`;

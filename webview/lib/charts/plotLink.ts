@@ -88,7 +88,7 @@ export class PlotLink extends Disposable {
 	}
 
 	/**
-	 * Pins the step of a row, so that its values remain shown when the pointer leaves. Pinning the same step again, or
+	 * Pins the step of a row, so that its values stay visible when the pointer leaves. Pinning the same step again, or
 	 * null, unpins it.
 	 */
 	pin(row: number | null): void {
@@ -99,7 +99,7 @@ export class PlotLink extends Disposable {
 	pinStep(step: number | null): void {
 		const before = this.pinnedRow;
 		this.#pinned = step;
-		// Also remove the cursor that was held by the pin.
+		// Also remove the cursor held by the pin.
 		if (step === null && before !== null && before === this.#cursor) this.setCursor(null);
 		this.#viewChanged.fire();
 	}

@@ -58,7 +58,7 @@ export class Smoother {
 		this.#columns.clear();
 	}
 
-	/** Invalidates rows from `row` on. */
+	/** Invalidates rows from `row` onward. */
 	invalidateFrom(row: number): void {
 		for (const [name, column] of this.#columns) if (column.length > row) this.#columns.delete(name);
 	}

@@ -2,7 +2,7 @@ import type { IDisposable } from '../../../src/base/disposable.ts';
 import { element, fill } from '../dom.ts';
 import { placeTooltip } from '../tooltip.ts';
 
-/** Box with details about the hovered token, which ignores the pointer. */
+/** Box with details about the hovered token. The box ignores the pointer. */
 export class TokenHover implements IDisposable {
 	readonly element = element('div', {
 		class: 'tooltip token-hover',

@@ -59,7 +59,7 @@ function findRegions(text: string, trace: Trace, tags: TraceTags): Region[] {
 	return regions;
 }
 
-/** Matches the tokens that tokenizers use for the end of a turn. */
+/** Matches tokenizers' end-of-turn tokens. */
 const turnEnd = /(?:<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return)\|>|<(?:\/s|eos|end_of_turn)>|\s)+$/u;
 
 /**

@@ -9,7 +9,7 @@ import type { TreeSide } from '../treeSide.ts';
 import type { DetailTab } from './detailTab.ts';
 import { eventsOfNode } from './nodeEvents.ts';
 
-/** Maximum length of results that are shown, in characters. */
+/** Maximum length of displayed results, in characters. */
 const longestResults = 20_000;
 
 /** Shows the tokens of the selected node. */

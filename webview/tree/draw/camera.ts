@@ -56,8 +56,8 @@ export function cameraAt(k: number, tx: number, ty: number, slow: Layout['slow']
 }
 
 /**
- * Returns a camera that fits the whole layout, magnified at most `max` times. Smaller layouts are centered, but start
- * at the edge along the slow axis.
+ * Returns a camera that fits the whole layout, magnified by a factor of at most `max`. Smaller layouts are centered,
+ * but start at the edge along the slow axis.
  */
 export function fitCamera(layout: Layout, size: Size, slowness: number, margin: Margin, max = 1): Camera {
 	const { bounds, slow } = layout;

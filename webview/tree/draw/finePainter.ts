@@ -227,7 +227,7 @@ export function paintTouched(context: CanvasRenderingContext2D, scene: Scene, ca
 			}
 		}
 		context.lineWidth = 3;
-		// Backup runs in the opposite direction of selection.
+		// Backup runs in the opposite direction to selection.
 		context.setLineDash(touchedBy === 'visit' ? [7, 4] : []);
 		context.stroke();
 		context.setLineDash([]);

@@ -30,7 +30,7 @@ export interface Palette {
 	readonly roles: Readonly<Record<NodeRole, Ink>>;
 }
 
-/** Index in the theme's series colors for each role. */
+/** Index into the theme's series colors for each role. */
 const roleSeries: Readonly<Record<NodeRole, number>> = {
 	problem: 6,
 	thought: 0,

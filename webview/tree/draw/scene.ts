@@ -48,7 +48,7 @@ export interface SceneOptions {
 	readonly right: ReadonlySet<number>;
 	/** Answer of the selected node in either tree, or null if it has none. */
 	readonly answer: string | null;
-	/** Whether there is a gold answer, so other answers count as wrong. */
+	/** Whether there is a gold answer, in which case other answers count as wrong. */
 	readonly isJudged: boolean;
 	/** The latest event, or null if it should not be highlighted. */
 	readonly event: TreeEvent | null;

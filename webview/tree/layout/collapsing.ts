@@ -12,7 +12,7 @@ export const readableNodes = 500;
 
 /**
  * Determines which nodes are collapsed. The user's choices take precedence, and the ancestors in `open` (of the
- * selection and the best path) are expanded. `automatic` expands the nodes with the most descendants while at most
+ * selection and the best path) are expanded. `automatic` expands the nodes with the most descendants as long as at most
  * `limit` nodes are visible.
  */
 export function collapsing(

@@ -66,7 +66,7 @@ export class ContaminationIndex {
 			const key = gramHash(hashes, at, length);
 			const places = grams.get(key);
 			if (places === undefined) grams.set(key, [{ test: own, at }]);
-			// A phrase that occurs in many tests needs to be found only once.
+			// A phrase that occurs in many tests only needs to be found once.
 			else if (places.length < 4) places.push({ test: own, at });
 		}
 	}

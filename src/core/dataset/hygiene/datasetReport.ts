@@ -13,7 +13,7 @@ export interface TestSet {
 /** A training row that overlaps with a test set. Row numbers are zero-based. */
 export interface ContaminatedRow {
 	readonly row: number;
-	/** Test set name and the row number in it. */
+	/** Test set name, and row number in the test set. */
 	readonly against: string;
 	readonly test: number;
 	/** Consecutive words shared by both rows. */
@@ -28,7 +28,7 @@ export interface DatasetReport {
 	readonly distinct: number;
 	/** Contaminated rows, limited to the first 100,000. */
 	readonly contaminated: readonly ContaminatedRow[];
-	/** For each test set: its number of rows, the rows too short to search for, and the number of overlapping rows. */
+	/** For each test set, the number of rows, of rows too short to search for, and of overlapping rows. */
 	readonly against: readonly {
 		readonly name: string;
 		readonly rows: number;

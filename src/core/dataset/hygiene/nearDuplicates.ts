@@ -24,7 +24,7 @@ const bands = 16;
 const perBand = hashes / bands;
 const donorsPerBin = 8;
 /**
- * Maximum number of rows in a bucket that each row is compared with. Larger buckets come from a common opening phrase.
+ * Maximum number of rows in the same bucket to compare each row with. Larger buckets come from a common opening phrase.
  */
 const maxCompared = 50;
 /**

@@ -23,9 +23,7 @@ export interface GuessedMapping extends ColumnMapping {
 /** Columns that identify rollout rows. The completion in such a row is not a gold answer. */
 const scored = ['reward', 'rewards', 'advantage', 'correct'];
 
-/**
- * Minimum fraction of sampled values that must contain a marker for that marker to determine how the column is read.
- */
+/** A marker determines how a column is read only if at least this fraction of the sampled values contains it. */
 const marked = 0.8;
 
 /**
@@ -92,7 +90,7 @@ export function guessMapping(
 	const boxed = [answer, solution].find(
 		(name) => name !== null && share(name, (text) => findBoxed(text).length > 0) >= marked,
 	);
-	// Prefer an answer column over a column from which answers would have to be extracted.
+	// Prefer an answer column over one whose answers would have to be extracted.
 	if (boxed !== undefined && boxed !== null && (answer === null || boxed === answer)) {
 		because.push(`answer: inside \\boxed{} in "${boxed}"`);
 		return { prompt, answer: boxed, solution: boxed, preset: 'math', because };

@@ -47,7 +47,7 @@ function causeOf(group: GroupFacts, scale: Scale): Cause | null {
 	return wrong ? 'too-hard' : null;
 }
 
-/** Returns whether all completions are incorrect although most are finished and have an answer. */
+/** Returns whether all completions are incorrect even though most are finished and have an answer. */
 const isAllWrong = (group: GroupFacts) =>
 	share(group.correct, false) === 1 && share(group.truncated, true) < 0.5 && share(group.answered, false) < 0.5;
 
@@ -132,8 +132,8 @@ class DeadGroupsWatch implements Watch {
 	}
 
 	/**
-	 * Detects groups without a correct answer that carry no signal about answers because another reward causes the
-	 * variance within groups.
+	 * Detects groups without a correct answer. Their variance comes from other rewards, so they carry no signal about
+	 * answers.
 	 */
 	#neverRight(): readonly RuleFinding[] {
 		if (!this.#isHopeless || this.#facts.count < limit('deadBatches')) return [];

@@ -84,8 +84,8 @@ class DominantWatch implements Watch {
 		const component = components[max] as Component;
 		const share = (variances[max] as number) / sum;
 		if (!(share >= limit('dominantShare')) || component === judge || judgesAnswer(component.name)) return [];
-		// Dominance that exists from the first batch is caused by the weights. Dominance that develops later can be a
-		// consequence of policy collapse.
+		// Dominance from the first batch onward is caused by the weights. Dominance that develops later can result from
+		// policy collapse.
 		const openings = components.map(({ name, opening }) => (this.#weight(name) * (opening.mean ?? 0)) ** 2);
 		const wasDominant =
 			(judge.opening.mean ?? 0) >= limit('flatRise') &&

@@ -112,7 +112,7 @@ class EntropyWatch implements Watch {
 	}
 
 	/**
-	 * Returns whether reward has stopped rising by more than a tenth of its spread. Returns false if no reward is
+	 * Returns whether reward is flat: it has not risen by more than a tenth of its spread. Returns false if no reward is
 	 * recorded.
 	 */
 	#isFlat(): boolean {

@@ -6,7 +6,7 @@ import type { StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
 import { digits } from '../words.ts';
 
-/** Minimum change in mean reward that is not considered noise, as a fraction of the reward spread. */
+/** Changes in mean reward up to this fraction of the reward spread are considered noise. */
 const noticeable = 0.25;
 
 class LengthWatch implements Watch {
@@ -60,8 +60,8 @@ class LengthWatch implements Watch {
 				level: 'warning',
 				content: () => ({
 					message: grows
-						? `Completions grow ${numbers} without a higher reward: ${rewards}.`
-						: `Completions shrink ${numbers} and get a lower reward: ${rewards}.`,
+						? `Completions have grown ${numbers} without a higher reward: ${rewards}.`
+						: `Completions have shrunk ${numbers} and get a lower reward: ${rewards}.`,
 					action: grows
 						? 'Read a few of them: is the extra length reasoning, padding, or a loop? A length or repetition penalty, or loss_type dr_grpo, removes the incentive.'
 						: 'Read a few of them: does a reward favor brevity, or does the policy answer without reasoning?',

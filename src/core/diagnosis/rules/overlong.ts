@@ -7,7 +7,7 @@ import type { StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
 import { digits, percent } from '../words.ts';
 
-/** Maximum decrease from the older half to the newer half that does not count as falling. */
+/** A decrease from the older half to the newer half counts as falling only if it exceeds this value. */
 const falling = 0.05;
 
 class OverlongWatch implements Watch {

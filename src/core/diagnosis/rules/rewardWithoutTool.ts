@@ -51,7 +51,7 @@ class RewardWithoutToolWatch implements Watch {
 export const rewardWithoutTool: Rule = {
 	name: 'reward-without-tool',
 	title: 'Reward without tools',
-	fires: `in the last ${steps} steps with rollouts, the mean reward of episodes without tool calls is above 0 and >= \`freeReward\` x that of episodes with calls, with at least \`freeEpisodes\` episodes of either kind.`,
+	fires: `in the last ${steps} steps with rollouts, the mean reward of episodes without tool calls is above 0 and >= \`freeReward\` x that of episodes with calls, with at least \`freeEpisodes\` episodes of each kind.`,
 	silent: 'If nearly all or almost no episodes call tools.',
 	metrics: ['reward', 'tools/call_frequency'],
 	thresholds: ['freeReward', 'freeEpisodes'],

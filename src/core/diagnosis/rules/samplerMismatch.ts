@@ -7,7 +7,7 @@ import { digits } from '../words.ts';
 interface Measure {
 	readonly metric: string;
 	readonly threshold: ThresholdName;
-	/** Returns the distance of the mean from perfect agreement. */
+	/** Returns how far the mean is from perfect agreement. */
 	distance(mean: number): number;
 	words(mean: number): string;
 }

@@ -6,8 +6,8 @@ import { limit } from '../thresholds.ts';
 import { digits, percent } from '../words.ts';
 
 /**
- * Detects a policy that barely moves although its groups are informative: either the learning rate is too low, or the
- * KL term holds it back. By Pinsker's inequality, `kl` bounds how far the probability of any set of completions can
+ * Detects a policy that barely moves even though its groups are informative: either the learning rate is too low, or
+ * the KL term holds it back. By Pinsker's inequality, `kl` bounds how far the probability of any set of completions can
  * have moved: |p - q| <= sqrt(KL / 2), with KL per completion.
  */
 export class StillWatch implements Watch {

@@ -6,7 +6,7 @@ import type { StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
 import { percent } from '../words.ts';
 
-/** Maximum decrease from the older half to the newer half that does not count as falling. */
+/** A decrease from the older half to the newer half counts as falling only if it exceeds this value. */
 const falling = 0.05;
 
 class ToolErrorsWatch implements Watch {
@@ -37,7 +37,7 @@ class ToolErrorsWatch implements Watch {
 				content: () => ({
 					message: `${percent(mean)} of the tool calls in the last ${limit('toolBatches')} batches failed, and the fraction is not falling.`,
 					action:
-						'Open a failed call. If its name or arguments are wrong, describe the tools and their arguments better, or start from a model that has been trained on solutions; if the tool itself fails, fix the environment.',
+						'Open a failed call. If its name or arguments are wrong, improve the descriptions of the tools and their arguments, or start from a model that has been trained on solutions; if the tool itself fails, fix the environment.',
 					metrics: ['tools/failure_frequency', 'tools/call_frequency'],
 					evidence: this.#facts.evidence((group, i) => (group.episodes?.[i]?.failures ?? 0) > 0),
 					cause: 'tool calls that fail',

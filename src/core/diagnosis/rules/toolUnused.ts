@@ -33,7 +33,7 @@ class ToolUnusedWatch implements Watch {
 					metrics: ['tools/call_frequency'],
 					evidence: [],
 					cause: 'tools that are never called',
-					recipe: recipeAdvice(recipePath(this.#run, 'stages'), 'a supervised stage on solutions with calls first'),
+					recipe: recipeAdvice(recipePath(this.#run, 'stages'), 'a preceding supervised stage on solutions with calls'),
 				}),
 			},
 		];

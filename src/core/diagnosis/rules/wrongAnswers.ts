@@ -16,7 +16,7 @@ import type { GroupFacts, StepFacts } from '../stepFacts.ts';
 import { limit } from '../thresholds.ts';
 import { digits, percent } from '../words.ts';
 
-/** Returns whether most completions in a group give the same answer and it is judged incorrect. */
+/** Returns whether most completions in a group agree on an answer that is judged incorrect. */
 function agreesOnWrong({ answers = [], correct }: GroupFacts): boolean {
 	const counts = new Map<string, number>();
 	for (const [i, answer] of answers.entries()) {

@@ -4,12 +4,12 @@ import { withoutEnvironmentEnding } from '../environmentLanguage.ts';
 export const environmentTargets = ['trl', 'verifiers', 'openenv'] as const;
 export type EnvironmentTarget = (typeof environmentTargets)[number];
 
-/** Input of an export. */
+/** Input to an export. */
 export interface ExportedEnvironment {
 	readonly environment: EnvironmentDescription;
 	/** Name of the exported package: `number_guess_env`. */
 	readonly stem: string;
-	/** File name of the environment file, for headings. */
+	/** Name of the environment file, for headings. */
 	readonly source: string;
 	/** Names of the columns in all rows; null without a dataset. */
 	readonly columns: readonly string[] | null;
@@ -20,7 +20,7 @@ export type ExportedFiles = ReadonlyMap<string, string>;
 
 /** A feature that does not carry over to the target. */
 export interface ExportFinding {
-	/** `error`: the export does not work until it is fixed. */
+	/** `error`: the export does not work until this is fixed. */
 	readonly level: 'error' | 'warning' | 'information';
 	readonly message: string;
 	readonly action?: string;

@@ -15,7 +15,7 @@ export interface EnvironmentExport {
 	readonly files: ExportedFiles;
 	readonly places: ReturnType<typeof exportPlaces>;
 	readonly findings: readonly ExportFinding[];
-	/** Command that uses the export, to be run in its folder. */
+	/** Command for using the export, to run in the export's folder. */
 	readonly usage: string;
 }
 

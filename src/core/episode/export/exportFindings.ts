@@ -46,7 +46,7 @@ const targetFindings: Readonly<Record<EnvironmentTarget, (exported: ExportedEnvi
 		{
 			level: 'warning',
 			message: 'The reward replays the recorded calls in a new instance, so the environment must be deterministic.',
-			action: 'Draw random values from the row.',
+			action: 'Derive random values from the row.',
 		},
 		{ level: 'information', message: 'The text that reset returns is added to the prompt when tasks are loaded.' },
 		{

@@ -5,7 +5,7 @@ import { type FindingRule, lineOf, toolLine, type VerificationEvidence, wordsOf 
 
 const methods = { reset: 'reset', reward: 'get_reward' } as const;
 
-/** Reports failed episodes, merging those with the same error at the same line. */
+/** Reports failed episodes, merging those with the same error on the same line. */
 export const errorFindings: FindingRule = (evidence) => {
 	const groups = new Map<string, Episode[]>();
 	for (const episode of evidence.episodes) {

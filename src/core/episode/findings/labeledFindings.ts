@@ -1,6 +1,6 @@
 import type { FindingRule } from './verificationEvidence.ts';
 
-/** Reports labeled episodes that differ from their labels, and invalid lines in their file, at those lines. */
+/** Reports labeled episodes that differ from their labels, and invalid lines, each at its line in the file. */
 export const labeledFindings: FindingRule = ({ labeled }) => {
 	if (labeled === null) return [];
 	const { file, results, faults } = labeled;

@@ -30,7 +30,7 @@ const lineSchema = v.looseObject({
 	}),
 });
 
-/** A line as this program writes it. */
+/** A line as written by this program. */
 export interface Prm800kLine {
 	readonly labeler: string;
 	readonly timestamp: string;
@@ -93,7 +93,7 @@ export function readPrm800k(value: unknown): StepSample[] | string {
 	return path.length === 0 || !ended ? others : [{ ...shared, steps: path }, ...others];
 }
 
-/** Placeholder id: labels are not attributed to an individual labeler. */
+/** Placeholder id: labels are not attributed to individual labelers. */
 const labeler = '00000000-0000-4000-8000-000000000000';
 
 /**

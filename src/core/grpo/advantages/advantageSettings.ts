@@ -32,7 +32,7 @@ export const advantageSettings = (stage: AdvantageKeys): AdvantageSettings => ({
 	passK: stage.pass_k ?? Math.min(4, stage.num_generations ?? 4),
 });
 
-/** Divisor of advantages in one word, for explanations. */
+/** One-word names for the divisor of advantages, used in explanations. */
 export const advantageKinds = ['group', 'batch', 'none', 'maxrl', 'pass_at_k', 'gdpo'] as const;
 export type AdvantageKind = (typeof advantageKinds)[number];
 

@@ -1,6 +1,6 @@
 import { mean, sampleStd, stdEpsilon } from './groupAdvantages.ts';
 
-/** Advantages that differ by less than this are considered equal, because of rounding. */
+/** Advantages closer than this count as equal, to allow for rounding. */
 const rounding = 1e-9;
 
 /**

@@ -3,7 +3,7 @@ import type { ScaleRewards } from '../../../protocol/recipe/groupStages.ts';
 export type { ScaleRewards };
 
 export interface Advantages {
-	/** One advantage per row, in reward order. 0 for rows without a reward. */
+	/** One advantage per row, in the order of the rewards. 0 for rows without a reward. */
 	readonly values: Float64Array;
 	/** One flag per group: true if the group has fewer than two rewards or all are equal, so all its advantages are 0. */
 	readonly dead: readonly boolean[];

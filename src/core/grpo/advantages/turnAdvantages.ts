@@ -13,7 +13,7 @@ export interface RewardedTurns {
 const rounding = 1e-9;
 
 /**
- * Returns what an episode earns from each turn onward: its reward minus the rewards of earlier turns. Reward that
+ * Returns what an episode earns from each turn onward: its reward minus the rewards of earlier turns. A reward that
  * belongs to no turn, such as one given at the end, is part of every turn's return.
  */
 export function returnsOfTurns(reward: number, turns: readonly (number | null)[]): Float64Array {

@@ -14,7 +14,7 @@ export interface Objective {
 	readonly beta: number;
 	/** Maximum ratio, even where clipping does not apply; null for none. INTELLECT-2 (2025, arXiv:2505.07291), section 3.4. */
 	readonly delta: number | null;
-	/** Whether the ratio multiplies the KL term to unbias its gradient: DeepSeek-V3.2 (2512.02556), section 3.1. */
+	/** Whether the KL term is multiplied by the ratio to unbias its gradient: DeepSeek-V3.2 (2512.02556), section 3.1. */
 	readonly unbiasedKl: boolean;
 	/** See `isOffPolicy`; null keeps all completions. */
 	readonly offPolicyThreshold: number | null;

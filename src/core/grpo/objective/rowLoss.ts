@@ -63,7 +63,7 @@ function surrogate(row: ObjectiveRow, objective: Objective): RowLoss {
 	};
 }
 
-/** Adds to each token's loss the penalty for diverging from the old policy. */
+/** Adds the penalty for diverging from the old policy to each token's loss. */
 function addPenalties(
 	row: ObjectiveRow,
 	penalties: ArrayLike<number>,

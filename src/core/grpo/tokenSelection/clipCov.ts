@@ -4,7 +4,7 @@ import { type CovariantToken, covariances } from './covariance.ts';
 export interface ClipCovSettings {
 	/** Fraction of all tokens to exclude; at least one token if any qualifies. */
 	readonly ratio: number;
-	/** Bounds of the covariance within which a token qualifies, exclusive. */
+	/** Exclusive bounds on the covariance of qualifying tokens. */
 	readonly lowest: number;
 	readonly highest: number;
 }
@@ -18,8 +18,8 @@ export interface ClippableToken extends CovariantToken {
 }
 
 /**
- * Clip-Cov: tokens whose advantage and log-probability covary strongly reduce entropy most, so a few of them are
- * excluded from the loss at random. Cui et al. 2025 (arXiv:2505.22617); verl's `clip_cov`.
+ * Clip-Cov: the tokens that reduce entropy most are those whose advantage and log-probability covary strongly, so a few
+ * of them, chosen at random, are excluded from the loss. Cui et al. 2025 (arXiv:2505.22617); verl's `clip_cov`.
  * @param tokens all tokens in an update
  * @returns indices of the excluded tokens, in the order in which they were drawn
  */

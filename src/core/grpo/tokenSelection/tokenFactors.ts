@@ -13,7 +13,7 @@ export interface TokenSelection {
 	readonly clipCov: ClipCovSettings | null;
 }
 
-/** Fraction of tokens with a penalty for diverging from the old policy, and its coefficient. */
+/** Fraction of tokens penalized for diverging from the old policy, and the penalty's coefficient. */
 export interface KlCovSettings {
 	readonly share: number;
 	readonly coefficient: number;

@@ -14,7 +14,7 @@ export const clippingMetrics: Readonly<Record<string, MetricEntry>> = {
 	'clip_ratio/low_mean': entry(
 		'Clip ratio low',
 		`fraction of ${update}`,
-		'Tokens with a negative advantage whose ratio fell below 1 - epsilon. They no longer contribute to the gradient. 0 at the first update of a batch.',
+		'Tokens with a negative advantage whose ratio fell below 1 - epsilon. They no longer contribute to the gradient. 0 on the first update of a batch.',
 		{ healthy: '0 with one update per batch; below 0.1 otherwise', rises: 'Bad tokens are being suppressed quickly.' },
 	),
 	'clip_ratio/low_min': entry(
@@ -25,7 +25,7 @@ export const clippingMetrics: Readonly<Record<string, MetricEntry>> = {
 	'clip_ratio/high_mean': entry(
 		'Clip ratio high',
 		`fraction of ${update}`,
-		'Tokens with a positive advantage whose ratio rose above 1 + epsilon_high. They no longer contribute to the gradient. 0 at the first update of a batch.',
+		'Tokens with a positive advantage whose ratio rose above 1 + epsilon_high. They no longer contribute to the gradient. 0 on the first update of a batch.',
 		{
 			healthy: '0 with one update per batch; below 0.1 otherwise',
 			rises:
@@ -55,7 +55,7 @@ export const clippingMetrics: Readonly<Record<string, MetricEntry>> = {
 	'tokens/selected': entry(
 		'Selected tokens',
 		'fraction of the completion tokens in the update',
-		'With top_entropy_quantile or clip_cov_ratio: tokens for which the policy loss is computed. The KL term applies to all.',
+		'With top_entropy_quantile or clip_cov_ratio: tokens for which the policy loss is computed. The KL term applies to all tokens.',
 	),
 	'vespo/phi_seq_mean': entry(
 		'Sequence weight',

@@ -11,7 +11,7 @@ export const curriculumMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'up',
 		over: 'mean over the problems sampled before the generation batch',
 		explanation:
-			'Expected pass rate of a problem given its results so far. Problems that have not been sampled for a long time keep their old estimates.',
+			'Expected pass rate of a problem given its results so far. Problems that have not been sampled in a long time keep their old estimates.',
 		rises: 'More problems are being solved.',
 	},
 	'curriculum/dead_avoided': {
@@ -31,7 +31,8 @@ export const curriculumMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'reward',
 		better: null,
 		over: problems,
-		explanation: 'Problems without any results. Their pass rate is assumed to be uniformly distributed from 0 to 1.',
+		explanation:
+			'Problems without any results. Their pass rate is assumed to be uniformly distributed between 0 and 1.',
 	},
 	'curriculum/hard': {
 		title: 'Hard problems',

@@ -61,7 +61,7 @@ export const environmentMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: episodes,
 		explanation:
-			'Episodes that failed, for any reason. They have no reward and are excluded from their groups. A tool call that fails does not fail its episode.',
+			'Episodes that failed, for any reason. They have no reward and are excluded from their groups. A failed tool call does not fail the episode.',
 		healthy: '0',
 		rises: 'The environment file raises exceptions, exceeds its limits, or terminates its process.',
 	},

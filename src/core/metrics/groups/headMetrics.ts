@@ -30,7 +30,7 @@ export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: 'steps in the generation batch',
 		explanation: '4 value (1 - value): 1 where the head is undecided (0.5), 0 where it is certain.',
-		healthy: 'falls from 1 as the head learns; what remains is where the outcome is still open',
+		healthy: 'falls from 1 as the head learns; what remains comes from steps whose outcome is still open',
 	},
 	'head/uncertainty_labeled': {
 		title: 'Uncertainty of labeled steps',

@@ -35,7 +35,7 @@ export const optimizerMetrics: Readonly<Record<string, MetricEntry>> = {
 		over: 'the update',
 		explanation: 'AdamW learning rate for this update, with warm-up and schedule applied.',
 		healthy:
-			'1e-7 to 5e-6 for full models with billions of weights, ten times higher for LoRA, higher still for small models',
+			'1e-7 to 5e-6 for full fine-tuning of models with billions of weights, ten times higher for LoRA, higher still for small models',
 	},
 	'distill/divergence': {
 		title: 'Divergence from the teacher',
@@ -45,7 +45,7 @@ export const optimizerMetrics: Readonly<Record<string, MetricEntry>> = {
 		over: 'completion tokens in the update',
 		explanation:
 			'KL(teacher || student) between the distributions for each token, at the stage temperature: 0 if the student matches its teacher.',
-		healthy: 'falls toward 0; the remainder is beyond the capacity of the student',
+		healthy: "falls toward 0; what remains is beyond the student's capacity",
 		rises: 'The learning rate is too high, or the completions changed.',
 	},
 	'distill/cross_entropy': {
@@ -55,7 +55,7 @@ export const optimizerMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: 'completion tokens in the update',
 		explanation: 'Negative log-likelihood of the tokens on which the student and the teacher are compared.',
-		healthy: 'falls to the entropy of the teacher, not to 0',
+		healthy: "falls to the teacher's entropy, not to 0",
 	},
 	mean_token_accuracy: {
 		title: 'Token accuracy',

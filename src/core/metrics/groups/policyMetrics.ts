@@ -26,7 +26,7 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'up',
 		over: 'mean over completions in the generation batch',
 		explanation:
-			'With ppo and a KL term: the reward of a completion minus kl_coef times the KL of its tokens to the reference.',
+			"With ppo and a KL term: the reward of a completion minus kl_coef times its tokens' KL to the reference.",
 		falls: 'While reward rises: the policy gains reward by moving away from the reference.',
 	},
 	entropy_coef: {
@@ -45,7 +45,7 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: null,
 		over: 'mean over completion tokens in the update',
 		explanation:
-			'With ppo: the clipped surrogate. Its value does not measure progress; reward does. At the first update of a batch it is minus the mean advantage, which is about 0 if advantages are whitened.',
+			'With ppo: the clipped surrogate. Its value does not measure progress; reward does. On the first update of a batch, it is minus the mean advantage, which is about 0 if advantages are whitened.',
 	},
 	'loss/value': {
 		title: 'Value loss',
@@ -148,7 +148,7 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'policy',
 		better: 'down',
 		over: `max over ${first}`,
-		explanation: 'Largest difference for any token.',
+		explanation: 'Largest difference across tokens.',
 		rises: 'Rare tokens are rounded differently; harmless on its own.',
 		logScale: true,
 	},
@@ -187,9 +187,10 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: 'mean over environment tokens in the update',
 		explanation:
-			"Cross-entropy of the environment's answers under the policy (world_model_coeff). It is part of the loss.",
-		healthy: 'falls quickly, then slowly, toward the part that cannot be predicted',
-		rises: 'The policy reaches parts of the environment that it has not seen, or the weight is too low to matter.',
+			"Cross-entropy of the environment's responses under the policy (world_model_coeff). It is part of the loss.",
+		healthy: 'falls quickly, then slowly, toward an irreducible floor',
+		rises:
+			'The policy is reaching parts of the environment it has not seen before, or the weight is too low to matter.',
 	},
 	'sample/staleness_mean': {
 		title: 'Staleness',

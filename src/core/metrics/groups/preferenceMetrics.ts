@@ -99,7 +99,7 @@ export const preferenceMetrics: Readonly<Record<string, MetricEntry>> = {
 		over: `mean over the ${pairs}`,
 		explanation: 'Score of the chosen completion minus that of the rejected one.',
 		rises:
-			'Pairs are better separated. If the margin rises without limit, the model is overconfident: check held-out accuracy.',
+			'Pairs are better separated. If the margin grows without bound, the model is overconfident: check held-out accuracy.',
 	},
 	mean_reward: {
 		title: 'Score',

@@ -11,7 +11,7 @@ export const proposalMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'up',
 		over: proposals,
 		explanation:
-			'Proposals that are valid problems for the task. Held-out problems count, although they are not used for training.',
+			'Proposals that are valid problems for the task. Held-out problems count, even though they are not used for training.',
 		healthy: 'near 1',
 		falls: 'The policy is forgetting how to pose problems.',
 	},
@@ -23,7 +23,7 @@ export const proposalMetrics: Readonly<Record<string, MetricEntry>> = {
 		over: 'valid proposals that are not held out',
 		explanation:
 			'Number of distinct problems divided by the number of proposals. Identical proposals share one group of answers, so the batch gets smaller.',
-		falls: 'The policy keeps posing the same problems, and answers are trained only on those.',
+		falls: 'The policy keeps posing the same problems, so it learns to answer only those.',
 	},
 	'proposals/solved': {
 		title: 'Proposals solved',
@@ -42,7 +42,7 @@ export const proposalMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'up',
 		over: 'distinct proposals',
 		explanation:
-			'Proposals that some, but not all, of the answers solve. If accuracy is the only reward, only the answers to these have nonzero advantages.',
+			'Proposals solved by some, but not all, of their answers. If accuracy is the only reward, only the answers to these have nonzero advantages.',
 		falls: 'Proposals are too easy or too hard to learn from; see the fraction solved.',
 	},
 };

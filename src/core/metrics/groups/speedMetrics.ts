@@ -36,7 +36,7 @@ export const speedMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: 'since the previous row',
 		explanation:
-			'Data that the embedded engine copied from the host to the GPU: batches, random numbers for sampling, and the weights at the start.',
+			'Data that the embedded engine copied from the host to the GPU: batches, random numbers for sampling, and the initial weights.',
 		healthy: 'steady; grows with the number of tokens',
 	},
 	'gpu/bytes_down': {

@@ -9,7 +9,7 @@ export const nemoRl: Trainer = {
 			name: 'train/reward',
 			canonical: 'reward',
 			differs:
-				'After reward scaling and shaping. With dynamic sampling, it covers all groups; filtered_reward covers the kept ones.',
+				'After reward scaling and shaping. With dynamic sampling, it covers all groups; filtered_reward covers only those kept.',
 		},
 		{ name: 'train/advantages/mean', canonical: 'advantages/mean' },
 		{ name: 'train/advantages/max', canonical: 'advantages/max' },

@@ -6,11 +6,11 @@ import { verl } from './verl.ts';
  * "default".
  */
 const own: readonly TrainerName[] = [
-	{ name: 'reward/default/mean', canonical: 'reward', differs: 'Trajectories of a single role only.' },
+	{ name: 'reward/default/mean', canonical: 'reward', differs: 'Only trajectories of a single role.' },
 	{ name: 'reward/default/std', canonical: 'reward_std', differs: 'Population standard deviation (n).' },
 	{ name: 'reward/default/max', canonical: 'reward_max' },
 	{ name: 'reward/default/min', canonical: 'reward_min' },
-	{ name: 'reward/{role}/mean', canonical: 'reward', akin: true, differs: 'Trajectories of a single role only.' },
+	{ name: 'reward/{role}/mean', canonical: 'reward', akin: true, differs: 'Only trajectories of a single role.' },
 	{
 		name: 'advantage/default/mean',
 		canonical: 'advantages/mean',

@@ -81,7 +81,7 @@ export const codeProbes: readonly Probe[] = [
 		title: 'Code that reads its test',
 		severity: 'high',
 		why: 'It looks up the expected results instead of computing them.',
-		fix: 'Keep the expected results out of the process and folder in which the code runs.',
+		fix: 'Keep the expected results out of the process and folder where the code runs.',
 	}),
 	codeProbe({
 		id: 'code-infinite',
@@ -99,7 +99,7 @@ export const codeProbes: readonly Probe[] = [
 	}),
 	codeProbe({
 		id: 'code-brings-comparison',
-		title: 'Code that shadows the comparison functions that its tests use',
+		title: 'Code that shadows the comparison functions its tests use',
 		severity: 'high',
 		why: 'Tests that share a namespace with the code use its comparison functions, which treat everything as equal.',
 		fix: 'Expose only the requested function to the tests, and bind comparison functions before loading the code.',

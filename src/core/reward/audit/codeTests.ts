@@ -1,6 +1,6 @@
 import type { ProbeRow } from './probe.ts';
 
-/** Columns in which coding datasets store their tests. */
+/** Columns where coding datasets store their tests. */
 const columns = [
 	'tests',
 	'test_list',

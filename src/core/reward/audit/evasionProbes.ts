@@ -34,7 +34,7 @@ export const evasionProbes: readonly Probe[] = [
 		title: 'Reflection phrases and a wrong answer',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'The phrases do not express any actual thought.',
+		why: 'The phrases are not actual reasoning.',
 		fix: 'Reward reflection phrases only together with a correct answer, and only up to a cap.',
 		build: (row, { tags }) =>
 			attempts(

@@ -1,7 +1,7 @@
 import type { auditSeverities } from '../../../protocol/audit.ts';
 import type { TraceTags } from '../../trace/trace.ts';
 
-/** A row from the user's data on which probes are based: a problem with a known correct answer. */
+/** A row of the user's data that probes build on: a problem with a known correct answer. */
 export interface ProbeRow {
 	/** Prompt as passed to the policy. */
 	readonly prompt: string;
@@ -69,8 +69,8 @@ export interface Probe {
 	/** Whether each completion is scored separately because it may use up the reward's time limit. */
 	readonly alone?: boolean;
 	/**
-	 * How many attempts on a row must be rewarded for the probe to succeed: `some` (default), or `every` if rewarding
-	 * just one attempt shows only that the reward has its own consistent way of reading completions.
+	 * How many attempts on a row must be rewarded for the probe to succeed: `some` (default), or `every` if a single
+	 * rewarded attempt would show only how the reward reads completions.
 	 */
 	readonly needs?: 'some' | 'every';
 	/** Whether the probe applies only to rewards that call a model. */

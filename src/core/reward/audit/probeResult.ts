@@ -74,7 +74,7 @@ export function probeResult(probe: AuditProbe, rows: readonly TriedRow[]): Probe
 	const evidence = fooled
 		.map(({ honest, attempts }) => {
 			const paid = attempts.filter((attempt) => isPaid(attempt, honest));
-			// The shortest completion shows most clearly what was rewarded.
+			// The shortest completion best shows what was rewarded.
 			const shortest = paid.reduce((a, b) => (b.completion.length < a.completion.length ? b : a));
 			const { prompt, answer, completion, truncated, value } = shortest;
 			return {
@@ -99,7 +99,9 @@ export function skippedProbe({ id, title }: Probe, detail: string): ProbeResult 
 	return { outcome: { probe: id, title, outcome: 'skipped', rows: 0, fooled: 0, detail }, finding: null };
 }
 
-/** Returns why a probe does not apply to a reward, based on what the reward distinguishes; null if it applies. */
+/**
+ * Returns the reason a probe does not apply to a reward, based on what the reward distinguishes; null if it applies.
+ */
 export function targetSkip({ attacks }: Probe, { judges, rows }: RewardBaseline): string | null {
 	if (rows.every(({ honest }) => honest === null)) return 'The reward returns no value for any correct answer.';
 	if (attacks === 'content' && !judges.content)

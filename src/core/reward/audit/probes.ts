@@ -24,7 +24,7 @@ function ofShortAnswers(probe: Probe): Probe {
 		build: (row, context) =>
 			codeTestsOf(row) === null
 				? probe.build(row, context)
-				: skip('The answers are code, for which this probe is not conclusive.'),
+				: skip('The answers are code, for which this probe is inconclusive.'),
 	};
 }
 
@@ -48,7 +48,7 @@ const families: readonly (readonly [cause: string, probes: readonly Probe[]])[] 
 	['Lets code bypass its tests', codeProbes],
 ];
 
-/** All audit probes, in the order in which they are tried and listed. */
+/** All audit probes, in the order they are tried and listed. */
 export const probes: readonly AuditProbe[] = families.flatMap(([cause, members]) =>
 	members.map((probe) => ({ ...probe, cause })),
 );

@@ -21,7 +21,7 @@ export interface RowBaseline {
 	readonly rewardsForm: boolean;
 }
 
-/** Baseline for a reward, which determines which probes apply. */
+/** Baseline for a reward. Determines which probes apply. */
 export interface RewardBaseline {
 	/**
 	 * Whether the reward distinguishes correct from wrong answers, and good from bad format. It is not judged on

@@ -135,8 +135,8 @@ function labelsOf({ params, points }: ComparedStrategy): string[] {
 const shown = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /**
- * Returns how to derive a configuration from k of the independent samples, which requires the same sampling settings,
- * no separate budget, and a choice that depends only on those k samples.
+ * Returns how to derive a configuration from k of the independent samples. This requires the same sampling settings, no
+ * separate budget, and a choice that depends only on those k samples.
  */
 function sharedChoice(
 	{ sampling }: ComparisonSpec,

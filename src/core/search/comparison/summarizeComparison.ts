@@ -236,7 +236,7 @@ function curvesOf(context: Context, limit: number): Curve[] {
 	const groups = [null, ...bands.map((_, band) => band)];
 	const among = groups.map((band) => (band === null ? null : new Set(bands[band]?.problems)));
 	const curves: Curve[] = [];
-	// Episodes usually state no answers, and without any, there is no majority.
+	// Episodes usually state no answers, and without answers, there is no majority.
 	const answered = [...samples.values()].some((list) => list.some((one) => one.class !== null));
 	for (const measure of answered ? (['pass', 'cons'] as const) : (['pass'] as const)) {
 		const points = powers(n).map((k) => {

@@ -48,8 +48,8 @@ export interface StepLabelOptions {
 	/** Minimum number of completions needed to label a step; the last step is labeled by its own answer. Default: 1. */
 	readonly min?: number;
 	/**
-	 * Minimum fraction of correct completions for a correct step. By default one correct completion is enough (hard
-	 * estimation).
+	 * Minimum fraction of correct completions for a step to count as correct. By default one correct completion is enough
+	 * (hard estimation).
 	 */
 	readonly threshold?: number;
 }

@@ -191,7 +191,7 @@ export class TreeBuilder {
 			faults:
 				this.#moreFaults === 0
 					? this.#faults
-					: [...this.#faults, `${formatCounted(this.#moreFaults, 'more fault')} of this kind.`],
+					: [...this.#faults, `${formatCounted(this.#moreFaults, 'more error')} of this kind.`],
 		};
 	}
 }

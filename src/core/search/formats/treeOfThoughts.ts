@@ -7,9 +7,9 @@ import type { ReadTree, TreeFault, TreeFormat, TreeLimits } from './treeFormat.t
 
 /**
  * princeton-nlp/tree-of-thought-llm: a list of puzzles. `solve` (src/tot/methods/bfs.py) does not log a tree. For each
- * step it logs the thoughts that were extended (`ys`), the candidates generated from them (`new_ys`, each including all
- * preceding text), their `values`, and the selection (`select_new_ys`). Sampling without a tree (`naive_solve`) logs
- * only the samples. The DFS log for crosswords is a list of lists of visits.
+ * step, it logs the thoughts that were extended (`ys`), the candidates generated from them (`new_ys`, each including
+ * all preceding text), their `values`, and the selection (`select_new_ys`). Sampling without a tree (`naive_solve`)
+ * logs only the samples. The DFS log for crosswords is a list of lists of visits.
  */
 export const treeOfThoughtsFormat: TreeFormat = {
 	name: 'tree-of-thoughts',
@@ -42,7 +42,7 @@ export const treeOfThoughtsFormat: TreeFormat = {
 const isPuzzle = (value: unknown): boolean =>
 	listField(value, 'ys') !== null && (listField(value, 'steps') !== null || isTable(field(value, 'usage_so_far')));
 
-/** Maximum number of characters compared to find a candidate's parent, as protection against adversarial files. */
+/** Maximum number of characters to compare when finding a candidate's parent. Guards against adversarial files. */
 const maxCompared = 200_000_000;
 
 function puzzleTree(value: unknown, place: number, before: unknown, limits: TreeLimits): ReadTree | TreeFault {
@@ -205,7 +205,7 @@ function addSteps(
 
 /**
  * Returns the selected candidates. Among those with the same text, the one with the highest value comes first, because
- * duplicates have the value 0.
+ * duplicates get a value of 0.
  */
 function chosen(made: readonly Candidate[], selected: readonly unknown[]): Candidate[] {
 	const byText = Map.groupBy(made, ({ text }) => text);

@@ -7,7 +7,7 @@ export function answerForm({ answer }: TraceTags): string {
 		: `the final answer as ${answer[0]}...${answer[1]}`;
 }
 
-/** Returns the answer if a proposed step finishes the problem, or null if it does not. */
+/** Returns the answer if a proposed step completes the solution; otherwise null. */
 export function finishingAnswer(step: string, { answer }: TraceTags): string | null {
 	if (answer !== null) {
 		const from = step.lastIndexOf(answer[0]);

@@ -1,6 +1,6 @@
 /** Number of characters to parse at the end of a reply. */
 const maxLength = 200_000;
-/** Maximum number of list items; the remainder is dropped. */
+/** Maximum number of list items; the rest are dropped. */
 const maxItems = 1000;
 
 /** Removes the thinking from a reply; returns '' if the thinking is unterminated. */
@@ -65,7 +65,7 @@ function jsonList(text: string): string[] | null {
 export interface ValueForm {
 	/** Lowercase words with their values. */
 	readonly words: Readonly<Record<string, number>>;
-	/** Range of accepted numbers, mapped to the values 0 and 1. */
+	/** Range of accepted numbers, mapped to [0, 1]. */
 	readonly scale: readonly [low: number, high: number];
 }
 

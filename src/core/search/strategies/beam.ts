@@ -111,7 +111,7 @@ async function best(search: Search, candidates: readonly TreeNode[], p: Params):
 	return kept;
 }
 
-/** Returns the similarity to the most similar kept step; skipped if the penalty is 0. */
+/** Returns the similarity to the most similar kept step, or 0 if there is no penalty. */
 function mostAlike(node: TreeNode, kept: readonly TreeNode[], diversity: number): number {
 	return diversity === 0 || kept.length === 0 ? 0 : Math.max(...kept.map((other) => likeness(node.text, other.text)));
 }
@@ -128,7 +128,7 @@ function likeness(a: string, b: string): number {
 /**
  * Finds the beams in a tree, which are the open nodes at the lowest level. If the log was interrupted during a step,
  * `ahead` contains the nodes already generated for it. If all beams have finished, the search restarts with more
- * samples, unless the log was interrupted, in which case no work remains.
+ * samples; if the log was interrupted, no work remains.
  */
 function leftOff(search: Search): { beams: TreeNode[]; ahead: TreeNode[] } {
 	const leaves = openLeaves(search);

@@ -37,7 +37,7 @@ const params = v.strictObject({
 	noiseShare: v.optional(real("Fraction of Dirichlet noise in the priors of the root's children", 0, 1), 0),
 	noiseAlpha: v.optional(real('Concentration parameter of the Dirichlet noise', 0.001), 0.3),
 	virtualLoss: v.optional(
-		real('Number of zero-value visits that a simulation in progress counts as (virtual loss)', 0),
+		real('Number of zero-value visits counted for each simulation in progress (virtual loss)', 0),
 		1,
 	),
 	target: v.optional(real('Stop when a completion reaches this value', -1e9)),
@@ -165,7 +165,7 @@ function discounted(value: number, length: number, discount: number): number[] {
 	return values;
 }
 
-/** Descends from the root to the most visited child, breaking ties by Q, while there are completions below. */
+/** Descends from the root to the most visited child, breaking ties by Q, as long as there are completions below. */
 function mostVisited(search: Search, finals: readonly TreeNode[]): Conclusion {
 	const { tree, root } = search;
 	const ends = new Set(finals.flatMap(({ id }) => tree.pathTo(id)));

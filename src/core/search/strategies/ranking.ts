@@ -9,7 +9,7 @@ export interface Valued {
 	readonly value: number | null;
 }
 
-/** Sorts nodes by value in descending order. Nodes without a value come last, and ties are in creation order. */
+/** Sorts nodes by value in descending order. Nodes without a value come last, and ties keep creation order. */
 export function ranked(nodes: readonly number[], values: readonly (number | null)[]): Valued[] {
 	return nodes
 		.map((id, i) => ({ id, value: values[i] ?? null }))

@@ -82,7 +82,7 @@ class Agent {
 	readonly #search: Search;
 	readonly #tools: readonly AgentTool[];
 	readonly #params: ReflexionParams;
-	/** Queries requested by an answer that have not run yet. */
+	/** Queries that an answer requested and that have not run yet. */
 	readonly #queries = new Map<number, readonly AgentQuery[]>();
 	#retries: number;
 	#toolRetries: number;
@@ -193,7 +193,7 @@ class Agent {
 			});
 			if (this.#retries === 0) return null;
 			this.#retries--;
-			// Includes only the latest reply, because malformed replies must not fill the context.
+			// Includes only the latest reply, so that malformed replies do not fill the context.
 			conversation = [...messages, assistant(text.slice(0, 4000)), user(mendPrompt(reply))];
 		}
 	}
@@ -297,5 +297,5 @@ const faultsOf = ({ references, dangling }: CitationCheck): number =>
 const supportedIn = ({ references }: CitationCheck): number =>
 	references.filter(({ supported }) => supported === true).length;
 
-/** Returns a key for a query that ignores differences in whitespace. */
+/** Returns a key for a query, ignoring differences in whitespace. */
 const keyOf = (tool: string, query: string): string => `${tool}\n${query.trim().replace(/\s+/g, ' ')}`;

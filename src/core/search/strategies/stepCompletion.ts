@@ -50,7 +50,7 @@ async function solution(search: Search, first: TreeNode, steps: number): Promise
 	return chain;
 }
 
-/** Returns n continuations of a node, reusing those in the tree and generating the remainder. */
+/** Returns n continuations of a node, reusing those in the tree and generating the rest. */
 async function following(search: Search, node: number, n: number, unit: GenerateUnit = 'step') {
 	const there = openChildren(search, node)
 		.map((id) => search.tree.node(id) as TreeNode)

@@ -7,7 +7,7 @@ export interface TreePolicySettings {
 	readonly rule: SelectionRule;
 	/** Q of an unvisited child. */
 	readonly firstPlay: number;
-	/** Number of zero-value visits that each simulation in progress counts as. */
+	/** Number of zero-value visits counted for each simulation in progress. */
 	readonly virtualLoss: number;
 	/** Noise added to the priors of the root's children; null for none. */
 	readonly noise: { readonly share: number; readonly of: (children: number) => readonly number[] } | null;
@@ -55,14 +55,14 @@ export class TreePolicy {
 	}
 
 	/**
-	 * Returns the number of simulations through a node, including those in progress except the current simulation, which
-	 * has already entered the node.
+	 * Returns the number of simulations through a node, including those in progress. Excludes the current one, which has
+	 * already entered the node.
 	 */
 	visits(node: TreeNode): number {
 		return node.visits + this.#on(node.id) - 1;
 	}
 
-	/** Returns the open child with the highest value under the rule, the first if tied; null if there is none. */
+	/** Returns the open child with the highest value under the rule (the first one if tied); null if there is none. */
 	best(parent: TreeNode): TreeNode | null {
 		const { tree } = this.#search;
 		const { nodes } = tree;

@@ -49,7 +49,7 @@ function faultsOf(
 	const where = messageName(message.index);
 	if (given === null) {
 		const text = `The arguments of ${call.name} in ${where} are not an object.`;
-		return [{ ...common, severity: 'error', title: `${call.name} has no fields`, text }];
+		return [{ ...common, severity: 'error', title: `${call.name} has invalid arguments`, text }];
 	}
 	const findings: Finding[] = [];
 	const required = new Set([...requiredOf(schema), ...[...demanded.keys()].filter((name) => !name.includes('.'))]);

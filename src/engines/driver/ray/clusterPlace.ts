@@ -11,7 +11,7 @@ import { labHome } from '../../../runs/runRegistry.ts';
 export interface ClusterPlace {
 	/** Storage path on this machine. The cluster uses the same path if possible. */
 	readonly storage: string;
-	/** Whether the recipe specifies the storage, in which case it must exist on the cluster. */
+	/** Whether the recipe specifies the storage. If so, it must exist on the cluster. */
 	readonly named: boolean;
 	readonly run: string;
 	readonly sidecar: string;
@@ -59,7 +59,7 @@ export async function offerPlace(place: ClusterPlace): Promise<void> {
 	}
 }
 
-/** Returns whether a job has found the marker, which means that its storage is this folder. */
+/** Returns whether a job has found the marker. If so, its storage is this folder. */
 export async function isShared(place: ClusterPlace, submission: string): Promise<boolean> {
 	const value = await readJson(place.sidecar, placeFile, 1 << 16).catch(() => null);
 	const decoded = decode(placeSchema, value);

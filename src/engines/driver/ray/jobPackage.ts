@@ -168,14 +168,14 @@ async function* filesOf(root: string): AsyncGenerator<ZipEntry> {
 async function* walk(root: string, below: string): AsyncGenerator<ZipEntry> {
 	for (const { name } of await readdir(join(root, below), { withFileTypes: true })) {
 		const path = below === '' ? name : `${below}/${name}`;
-		// Files in model folders can be links into a cache.
+		// Files in model folders may be links into a cache.
 		const info = await stat(join(root, path)).catch(() => null);
 		if (info?.isFile()) yield { path, bytes: await readWhole(join(root, path)) };
 		else if ((await lstat(join(root, path))).isDirectory()) yield* walk(root, path);
 	}
 }
 
-/** Reads a file without blocking if it was replaced by a pipe in the meantime. */
+/** Reads a file. Does not block if the file has been replaced by a pipe in the meantime. */
 async function readWhole(path: string): Promise<Buffer> {
 	const handle = await openNamed(path);
 	try {

@@ -21,7 +21,7 @@ export interface JobOptions {
 /** Timeout for a cluster to accept a job, in milliseconds. */
 const submitMs = 180_000;
 
-/** Returns whether verl trains the run instead of TRL. */
+/** Returns whether the run is trained with verl instead of TRL. */
 export function isVerl(recipe: ResolvedRecipe): boolean {
 	return recipe.ray?.payload === 'verl';
 }
@@ -72,7 +72,7 @@ export async function prepareJob(
 	return { request, notes };
 }
 
-/** Submits a job. Retries, because a cluster that has just started accepts requests slightly before it accepts jobs. */
+/** Submits a job. Retries, because a cluster that has just started accepts requests shortly before it accepts jobs. */
 export async function submitJob(api: JobsApi, request: JobRequest, signal: AbortSignal): Promise<void> {
 	const deadline = Date.now() + submitMs;
 	for (let rest = 1000; ; rest = Math.min(rest * 2, 15_000)) {
@@ -88,8 +88,8 @@ export async function submitJob(api: JobsApi, request: JobRequest, signal: Abort
 }
 
 /**
- * Returns the environment variables of a local trainer that disable telemetry, and network access unless the recipe
- * names something online.
+ * Returns the environment variables of a local trainer that disable telemetry and, unless the recipe refers to online
+ * resources, network access.
  */
 function jobEnvironment(recipe: ResolvedRecipe): Record<string, string> {
 	const own = trainerEnvironment({ recipe, folder: '', socket: '', token: '', environment: {} });

@@ -21,7 +21,7 @@ const wholeFile = v.pipe(
 export const frameSchema = v.variant('k', [
 	/** Location of the run on the cluster. */
 	v.object({ k: v.literal('place'), folder: v.string() }),
-	/** Content of run.json. */
+	/** Contents of run.json. */
 	v.object({ k: v.literal('record'), text: v.pipe(v.string(), v.maxLength(1 << 20)) }),
 	/** Complete lines of a growing file. `at` is the number of preceding bytes. */
 	v.object({ k: v.literal('lines'), file: linesFile, at: whole, text: v.string() }),

@@ -74,7 +74,7 @@ export class RequestFolder extends Disposable {
 		} catch (error) {
 			answer = { error: Failure.from(error).toJSON() };
 		}
-		// Leave requests that this engine could not answer for the next one.
+		// Leave failed requests for the next engine.
 		if (this.disposed && answer.error !== undefined) return;
 		await ensureFolder(join(this.#folder, 'answers'))
 			.then(() => writeFileAtomic(join(this.#folder, 'answers', `${id}.json`), JSON.stringify(answer)))

@@ -2,8 +2,8 @@ import type { PackedSequences } from './jobs.ts';
 import { type HeadSlices, Places, type PlainInput, Slots, smallInputs } from './packedLayout.ts';
 
 /**
- * Inputs that describe a packed micro-batch to programs that derive the large inputs themselves (`expandBatch`): those
- * with a head axis, and those for pairs of tokens or rows. `packedInputs` builds all inputs in full.
+ * Inputs that describe a packed micro-batch to programs that derive the large inputs themselves (`expandBatch`). The
+ * large inputs have a head axis, or cover pairs of tokens or rows. `packedInputs` builds all inputs in full.
  */
 export function compactInputs(batch: PackedSequences, heads: number): Record<string, PlainInput> {
 	const { rows, kept, prefix, shared, group, prefixLengths } = batch;

@@ -16,12 +16,12 @@ export function isStuck(provider: string, { message }: Failure): boolean {
 
 /**
  * Recognizes runtime errors caused by the device rather than the program. Returns null for other errors. Failures with
- * the reason `full` can disappear with fewer rows per micro-batch, some only in a new attempt (`isStuck`).
+ * the reason `full` may go away with fewer rows per micro-batch, some only in a new attempt (`isStuck`).
  */
 export function deviceFailure(provider: string, cause: unknown): Failure | null {
 	if (provider === 'cpu') return null;
 	const text = cause instanceof Error ? cause.message : String(cause);
-	const action = 'Lower "context" or the model size in the recipe, or set "device" to "cpu".';
+	const action = 'Reduce "context" or the model size in the recipe, or set "device" to "cpu".';
 	const large = /Buffer size \((\d+)\) exceeds the max buffer size limit \((\d+)\)/.exec(text);
 	if (large !== null) {
 		const [needed, limit] = large.slice(1).map((bytes) => formatBytes(Number(bytes))) as [string, string];

@@ -166,7 +166,7 @@ export class DeviceModels implements WeightSource {
 	}
 
 	/**
-	 * Updates the weights with the gradient sum, or with a gradient of zero if `sum` is false. Returns the gradient norm
+	 * Updates the weights with the gradient sum, or with a zero gradient if `sum` is false. Returns the gradient norm
 	 * before clipping. If it is not finite, nothing changes.
 	 */
 	async step(slot: Slot, settings: OptimizerSettings, update: number, sum: boolean): Promise<number> {

@@ -32,9 +32,7 @@ export class DeviceRows {
 	readonly #finished: boolean[];
 	/** Job row of each line. */
 	#lines: number[];
-	/**
-	 * Index of each line before the next rearrangement: at first the index of its prompt, later the line's own index.
-	 */
+	/** Index of each line before the next rearrangement: initially the index of its prompt, later the line's own index. */
 	#sources: number[];
 	#arranged = false;
 

@@ -14,9 +14,9 @@ export interface DeviceSamplerSessions {
 	readonly decode: Session;
 	readonly layout: Session;
 	readonly hold: Session;
-	/** Returns the program that computes the position embeddings of a number of steps. */
+	/** Returns the program that computes the position embeddings for the given number of steps. */
 	readonly positions: (steps: number) => Promise<Session>;
-	/** Returns the program that collects the results of a number of steps. */
+	/** Returns the program that collects the results of the given number of steps. */
 	readonly collect: (steps: number) => Promise<Session>;
 }
 

@@ -290,7 +290,7 @@ export class Executor {
 		return this.#models;
 	}
 
-	/** Performs a job on the training state on the device. */
+	/** Runs a job on the training state on the device. */
 	async onDevice(job: DeviceJob): Promise<JobResults[DeviceJob['kind']]> {
 		const models = this.#onDevice;
 		switch (job.kind) {
@@ -375,7 +375,7 @@ const withoutDispatch = new Set(['Reshape', 'Flatten', 'Squeeze', 'Unsqueeze', '
 const partsOf: Readonly<Record<string, number>> = { MultiHeadAttention: 3 };
 
 /**
- * Returns the number of dispatches of a program, in which the operators count that a device computes. The runtime fuses
+ * Returns the number of dispatches of a program, counting only operators that a device computes. The runtime fuses
  * some, such as x * sigmoid(x).
  */
 function dispatchesOf(graph: Graph): number {

@@ -81,7 +81,7 @@ export interface PaddedSequences {
 	readonly inputs: Int32Array<ArrayBuffer>;
 }
 
-/** Rows with latent thoughts, see `packThinking`. */
+/** Rows with latent thoughts; see `packThinking`. */
 export interface LatentSequences {
 	readonly rows: number;
 	/** Number of thoughts in each row. */
@@ -139,7 +139,7 @@ export interface SampleJob {
 	readonly stop: readonly number[];
 	/** Number of alternatives to return along with distribution statistics, or null for neither. */
 	readonly alternatives: number | null;
-	/** Places for latent thoughts in the prompts. */
+	/** Slots for latent thoughts in the prompts. */
 	readonly thoughts?: LatentPlaces;
 }
 
@@ -299,7 +299,7 @@ export interface ResetJob {
 	readonly slot: WeightsRef['slot'];
 }
 
-/** Updates a model with the gradient sum on the device, or with a gradient of zero if `sum` is false. */
+/** Updates a model with the gradient sum on the device, or with a zero gradient if `sum` is false. */
 export interface StepJob {
 	readonly kind: 'step';
 	readonly slot: WeightsRef['slot'];

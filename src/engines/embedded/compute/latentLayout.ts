@@ -7,14 +7,14 @@ import type { LatentSequences, LatentTargets } from './jobs.ts';
 import type { PlainInput } from './packedLayout.ts';
 
 /**
- * Packs tokens with places for latent thoughts. Text before the start token is padded on the left, and text from the
- * end token onward is padded on the right.
+ * Packs tokens with slots for latent thoughts. Text before the start token is padded on the left, and text from the end
+ * token onward is padded on the right.
  */
 export function packThinking(rows: readonly ArrayLike<number>[], places: LatentPlaces): LatentSequences {
 	const { count } = places;
 	const lengths = Int32Array.from(rows, (tokens) => findThoughts(tokens, places));
 	if (lengths.some((length) => length < 1)) {
-		throw new Failure('internal', `A prompt has no text before its places for ${count} latent thoughts.`);
+		throw new Failure('internal', `A prompt has no text before its slots for ${count} latent thoughts.`);
 	}
 	const laterLengths = Int32Array.from(rows, (tokens, r) => tokens.length - (lengths[r] as number) - count - 1);
 	const longest = (all: Int32Array) => all.reduce((max, length) => Math.max(max, length), 1);
@@ -32,7 +32,7 @@ export function packThinking(rows: readonly ArrayLike<number>[], places: LatentP
 	return { rows: rows.length, thoughts: count, before, after, earlier, lengths, starts, later, laterLengths };
 }
 
-/** Packs rows whose prompts end with places for thoughts, to predict their completions. */
+/** Packs rows whose prompts end with slots for thoughts, to predict their completions. */
 export function packLatent(rows: readonly Sequence[], places: LatentPlaces): LatentTargets {
 	const batch = packThinking(
 		rows.map(({ tokens }) => tokens.slice(0, -1)),
@@ -78,7 +78,7 @@ export function latentInputs(batch: LatentSequences): Record<string, PlainInput>
 	};
 }
 
-/** Returns the number of places per row, including padding. */
+/** Returns the number of positions per row, including padding. */
 export function tokensOf({ before, thoughts, after }: Pick<LatentSequences, 'before' | 'thoughts' | 'after'>): number {
 	return before + 1 + thoughts + after;
 }

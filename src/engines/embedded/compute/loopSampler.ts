@@ -6,7 +6,7 @@ import type { SampleJob, SampleResult } from './jobs.ts';
 import type { ProgramFeeds } from './programFeeds.ts';
 import type { Feeds, Session, Tensor, Tensors } from './runtime.ts';
 
-/** The number of slots is a multiple of this number, so that batches of similar lengths have the same sizes. */
+/** The number of slots is a multiple of this number, so that batches of similar length have equal tensor sizes. */
 const slotStep = 16;
 
 /**

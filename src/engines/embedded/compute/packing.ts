@@ -3,7 +3,7 @@ import type { PerToken, Sequence } from '../learner.ts';
 import { byLength, byPrompt, type MicroBatch, microBatches } from './batching.ts';
 import type { PackedSequences } from './jobs.ts';
 
-/** Returns the number of tokens that a row adds: those from which its completion tokens are predicted. */
+/** Returns the number of tokens that a row adds: those that its completion tokens are predicted from. */
 function ownTokens({ tokens, promptLength }: Sequence): number {
 	return tokens.length - promptLength;
 }
@@ -89,8 +89,8 @@ export function pack(rows: readonly Sequence[]): PackedSequences {
 }
 
 /**
- * Splits rows into micro-batches for packing. Groups rows either by prompt, so that each prompt is computed once, or by
- * similar length, which reduces padding in attention, depending on which takes less work.
+ * Splits rows into micro-batches for packing. Groups rows either by prompt (each prompt is computed once) or by length
+ * (less padding in attention), whichever takes less work.
  * @param width model width
  */
 export function packedBatches(rows: readonly Sequence[], size: number, width: number, together = 1): MicroBatch[] {

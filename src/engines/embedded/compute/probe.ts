@@ -53,7 +53,7 @@ export async function probeProviders({ shape, providers, precision, rival }: Ope
 			await checkPrecision(provider, tensors, precision);
 			const only = candidates.length === 0 && provider === providers.at(-1);
 			if (rival === null || only) return { provider, tried, measured };
-			// A slow device is better than none, if the CPU is no alternative.
+			// A slow device is better than none if the CPU is not an option.
 			const most = providers.includes('cpu') ? maxFewMs : Infinity;
 			const timing = await timingOfDevice(provider, tensors, { shape, precision, rival, most });
 			measured.push(timing);
@@ -69,7 +69,7 @@ export async function probeProviders({ shape, providers, precision, rival }: Ope
 	throw noDevice(tried, lacking, precision);
 }
 
-/** Returns why no device can be used. @param lacking devices that lack only the precision */
+/** Returns why no device can be used. @param lacking devices that only lack support for the precision */
 function noDevice(
 	tried: readonly TriedProvider[],
 	lacking: readonly ProviderName[],
@@ -94,7 +94,7 @@ function noDevice(
 	return new Failure('unsupported', `Cannot use the device ${provider} in ${precision}: ${error}.`, action);
 }
 
-/** Returns the other precisions that a provider may have. */
+/** Returns the other precisions that a provider may support. */
 function alternatives(provider: ProviderName, precision: PrecisionName): string {
 	const others = precisionNames.filter((name) => name !== precision && hasPrecision(provider, name));
 	return others.map((name) => `"${name}"`).join(' or ');

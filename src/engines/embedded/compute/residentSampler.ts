@@ -17,8 +17,8 @@ export interface ResidentSamplerSessions {
 const moreSlots = 64;
 
 /**
- * Tracks which row of the cache on the device each row comes from, until the cache is rearranged, and the length of its
- * prompt.
+ * Tracks, for each row, the length of its prompt and the row of the device cache that it comes from, until the cache is
+ * rearranged.
  */
 class RowSources implements RowCache {
 	#sources: number[] = [];

@@ -11,8 +11,8 @@ import { deviceFailure } from './deviceFailure.ts';
 
 /**
  * Sets environment variables that native code reads when the library is loaded. Disables telemetry, which version 1.30
- * sends by default on Linux, and TF32, with which cuBLAS rounds the factors of products to 11 bits. A worker thread's
- * `process.env` is a copy that native code does not see, so the thread that starts the workers must also call this.
+ * sends by default on Linux, and TF32, with which cuBLAS rounds operands to 11 bits. A worker thread's `process.env` is
+ * a copy that native code does not see, so the thread that starts the workers must also call this.
  */
 export function prepareEnvironment(): void {
 	process.env.ORT_DISABLE_TELEMETRY = '1';
@@ -75,12 +75,12 @@ function bytesOf(tensor: Tensor): number {
 
 let library: Promise<typeof Ort> | undefined;
 
-/** dlopen flags of Linux: resolve all symbols now, offer them to other libraries, and stay loaded (dlfcn.h). */
+/** Linux dlopen flags: resolve all symbols now, make them available to other libraries, and stay loaded (dlfcn.h). */
 const keepLoaded = constants.dlopen.RTLD_NOW | constants.dlopen.RTLD_GLOBAL | 0x1000;
 
 /**
- * Loads the copy of the runtime that *Set Up GPU* created, or null if there is none. The libraries of the CUDA provider
- * are loaded first: the runtime only finds libraries that are already loaded.
+ * Loads the copy of the runtime that *Set Up GPU* created. Returns null if there is none. The libraries of the CUDA
+ * provider are loaded first: the runtime only finds libraries that are already loaded.
  */
 async function loadGpuRuntime(): Promise<typeof Ort | null> {
 	const folder = GpuRuntimeFolder.at();
@@ -167,8 +167,8 @@ export class Tensors {
 }
 
 /**
- * Returns how a session selects a provider. WebGPU prefers channels last, which would add transpositions around fused
- * products (`activatedLinear`).
+ * Returns how a session selects a provider. WebGPU prefers a channels-last layout, which would add transpositions
+ * around fused products (`activatedLinear`).
  */
 export function executionProvider(name: string): Ort.InferenceSession.ExecutionProviderConfig {
 	return name === 'webgpu' ? { name, preferredLayout: 'NCHW' } : name;

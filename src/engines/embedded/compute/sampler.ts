@@ -129,7 +129,7 @@ export class Sampler {
 		return { logits: data(results.logits) };
 	}
 
-	/** Like `#prefill`, for prompts with places for latent thoughts. */
+	/** Like `#prefill`, for prompts with slots for latent thoughts. */
 	async #think(prompts: readonly Int32Array[], places: LatentPlaces, weights: Feeds): Promise<Prefilled> {
 		const batch = packThinking(prompts, places);
 		const results = await this.#sessions.prefill.run({ ...weights, ...this.#feeds.latentPrefill(batch) });

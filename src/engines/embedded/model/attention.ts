@@ -51,7 +51,7 @@ export function selfAttention(shape: ModelShape, heads: Heads, mask: Value): Val
 
 /**
  * Computes attention: [rows, heads, tokens, headWidth]. `mask` is added to the scores.
- * @param groups number of equal groups in which heads are processed, one after another, to keep the scores small
+ * @param groups number of equal groups of heads, which are processed one after another to keep the scores small
  */
 export function attention(heads: Heads, mask: Value, groups: number): Value {
 	if (groups === 1) return attentionOfGroup(heads, mask);

@@ -22,8 +22,8 @@ export const cacheShape = (shape: ModelShape): Shape => ['rows', shape.heads, 's
 export type KeepPart = (part: 'keys' | 'values', layer: number, update: (old: Value) => Value) => Value;
 
 /**
- * Returns the logits [rows, 1, vocabulary] after one token per row, whose cache entries are written to the slots of their
- * positions. Slots after a row's position can contain any finite values.
+ * Returns the logits [rows, 1, vocabulary] after one token per row, whose cache entries are written to the slots of
+ * their positions. Slots after a row's position may contain any finite values.
  * @param inputs tokens [rows, 1], positions [rows, 1] (the number of cached tokens), and slots [slots] (0, 1, 2, ...)
  */
 export function decodeStep(

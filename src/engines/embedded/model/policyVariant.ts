@@ -19,7 +19,7 @@ export interface PolicyVariant {
 	readonly perToken?: true;
 	/** Entropy bonus. */
 	readonly entropy?: true;
-	/** Penalties for leaving the old policy. */
+	/** Penalties for moving away from the old policy. */
 	readonly penalties?: true;
 	/** Loss for predicting the environment's tokens. */
 	readonly observations?: true;
@@ -47,7 +47,7 @@ export interface RowInputs {
 	readonly factors?: boolean;
 	/** Weights of the tokens' entropies. */
 	readonly entropy?: boolean;
-	/** Penalties for leaving the old policy. Ignored without old log-probabilities. */
+	/** Penalties for moving away from the old policy. Ignored without old log-probabilities. */
 	readonly penalties?: boolean;
 	/** Weights of the environment's tokens. */
 	readonly observations?: boolean;

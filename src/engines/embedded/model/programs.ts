@@ -224,7 +224,7 @@ const entropyBonus = (entropies: Value): Value =>
 const observationTerm = (logprobs: Value): Value =>
 	reduceSum(multiply(logprobs, logprobs.graph.input('observation weights', ['rows', 'kept'])), undefined, false);
 
-/** @param groups outputs one vector per group instead of a tensor per parameter, if given */
+/** @param groups if given, outputs one vector per group instead of one tensor per parameter */
 export function outputGradients(
 	graph: Graph,
 	specs: readonly ParameterSpec[],

@@ -100,7 +100,7 @@ export function firstTokenProgram(shape: ModelShape, dialect: Dialect, choice: D
 /** Tensors that stay on the device until the next rearrangement. */
 export const heldOutputs = ['tokens', 'positions', 'ends', 'scaled norm'] as const;
 
-/** Copies what does not change until the next rearrangement to the device. Inputs: see `heldOutputs`. */
+/** Copies to the device whatever does not change until the next rearrangement. Inputs: see `heldOutputs`. */
 export function holdProgram(shape: ModelShape, dialect: Dialect): Graph {
 	const graph = new Graph('float32', dialect);
 	for (const name of ['tokens', 'positions', 'ends'] as const) {

@@ -15,7 +15,7 @@ export const chosenOutputs = ['tokens', 'logprobs', 'entropies'] as const;
 /** Large enough that only the most likely token has a nonzero probability, and small enough that logits remain finite. */
 const sharpness = 1e30;
 
-/** A slope with which every difference between two probabilities is much larger than 1. */
+/** A slope that scales any difference between two probabilities to much more than 1. */
 const steep = 2 ** 100;
 
 export interface Choice {
@@ -27,8 +27,8 @@ export interface Choice {
 
 /**
  * Chooses a token for each row: the first one whose cumulative probability exceeds the noise.
- * @param logits [rows, vocabulary], at the temperature of sampling
- * @param noise [rows, 1], uniform in [0, 1); for greedy choices 0
+ * @param logits [rows, vocabulary], at the sampling temperature
+ * @param noise [rows, 1], uniform in [0, 1); 0 for greedy choices
  */
 export function chooseTokens(logits: Value, noise: Value, choice: DeviceChoice): Choice {
 	const probabilities = softmax(logits);

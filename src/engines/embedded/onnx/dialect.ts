@@ -13,11 +13,11 @@ export interface Dialect {
 	readonly logSoftmax: boolean;
 	/** Whether decode steps use the operators in fused.ts, which need fewer dispatches. */
 	readonly fusedDecode: boolean;
-	/** Whether onnxruntime's FusedConv has the activations QuickGelu and HardSigmoid. */
+	/** Whether onnxruntime's FusedConv supports the QuickGelu and HardSigmoid activations. */
 	readonly fusedActivations: boolean;
 	/** Whether programs compute the large inputs of a micro-batch from small ones, so that less is transferred. */
 	readonly expandsBatches: boolean;
-	/** Type to which the factors of products with layer weights are rounded, or null if they are not rounded. */
+	/** Type to which the operands of matrix products with layer weights are rounded, or null for no rounding. */
 	readonly products: HalfType | null;
 	/** The same for the gradients of these products. */
 	readonly gradientProducts: HalfType | null;

@@ -253,7 +253,7 @@ export class Graph {
 	}
 
 	/**
-	 * Returns the program with every intermediate value that the host can read as an additional output, for comparing
+	 * Returns the program with an additional output for every intermediate value that the host can read, for comparing
 	 * execution providers.
 	 */
 	observed(): OnnxModel {

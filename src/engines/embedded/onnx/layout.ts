@@ -170,7 +170,7 @@ export function leadingRows(table: Value, like: Value, axis: number): Value {
 }
 
 /**
- * Returns the part of x before index `end` (int64, [1], known only at run time) along an axis. That axis gets the size
+ * Returns the part of x before index `end` (int64, [1], known only at run time) along an axis, which then has size
  * `size`. Not differentiable.
  */
 export function leading(x: Value, axis: number, end: Value, size: Dim): Value {
@@ -180,7 +180,7 @@ export function leading(x: Value, axis: number, end: Value, size: Dim): Value {
 }
 
 /**
- * Returns the part of x from index `start` (int64, [1], known only at run time) along an axis. That axis gets the size
+ * Returns the part of x from index `start` (int64, [1], known only at run time) along an axis, which then has size
  * `size`. The gradient before the index is zero.
  */
 export function tail(x: Value, axis: number, start: Value, size: Dim): Value {

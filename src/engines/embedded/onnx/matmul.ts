@@ -7,8 +7,8 @@ import type { HalfType, Shape } from './onnxModel.ts';
 type Attributes = Readonly<Record<string, number>>;
 
 /**
- * Returns a product in the type of its factors, which are first rounded to `type` if it is not null. The device sums in
- * float32, then rounds the sums to `type`. Not differentiable.
+ * Returns a product in the type of its operands, which are first rounded to `type` if it is not null. The device sums
+ * in float32, then rounds the sums to `type`. Not differentiable.
  */
 function product(
 	op: 'MatMul' | 'Gemm',
@@ -39,7 +39,7 @@ export function linear(x: Value, weight: Value): Value {
 	return roundedLinear(x, weight, null, null);
 }
 
-/** Like `linear`, for the weights of a layer: factors are rounded to the dialect's types. */
+/** Like `linear`, for the weights of a layer: operands are rounded to the dialect's types. */
 export function layerLinear(x: Value, weight: Value): Value {
 	const { products, gradientProducts } = x.graph.dialect;
 	return roundedLinear(x, weight, products, gradientProducts);

@@ -31,7 +31,7 @@ export interface CheckpointContent {
 	/** Generation batches that a resumed run samples again. */
 	readonly ahead: readonly BatchOrder[];
 	readonly heads: HeadContents;
-	/** Content of tokenizer.json. */
+	/** Contents of tokenizer.json. */
 	readonly tokenizer: string;
 }
 

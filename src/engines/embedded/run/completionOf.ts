@@ -47,7 +47,7 @@ function firstOf(text: string, stop: readonly string[]): { readonly at: number; 
 	return first;
 }
 
-/** Returns the number of tokens needed to cover a text length. */
+/** Returns the number of tokens needed to cover text of the given length. */
 function tokensThat(ids: readonly number[], tokenizer: Tokenizer, characters: number): number {
 	let count = 0;
 	for (let seen = 0; count < ids.length && seen < characters; count++) {
@@ -94,7 +94,7 @@ function topOf(spread: SpreadOfTokens, length: number, symbol: (id: number) => s
 		const top: [string, number][] = [];
 		for (let k = t * alternatives; k < (t + 1) * alternatives; k++) {
 			const id = topTokens[k] as number;
-			// The vocabulary can have fewer tokens than requested, and probabilities can underflow.
+			// The vocabulary may have fewer tokens than requested, and probabilities may underflow.
 			if (id >= 0 && Number.isFinite(topLogprobs[k])) top.push([symbol(id), topLogprobs[k] as number]);
 		}
 		return top;

@@ -13,7 +13,7 @@ export interface EarlierDevice {
 	 * used a GPU or recorded its memory.
 	 */
 	readonly memory: number | null | undefined;
-	/** Rows per micro-batch, where they were reduced because GPU memory was full. */
+	/** Rows per micro-batch, if reduced because GPU memory was full. */
 	readonly reducedRows: ReducedRows;
 }
 

@@ -100,7 +100,7 @@ function thoughtLines(reading: ThoughtReading, tokenizer: Tokenizer): ThoughtLin
 
 /**
  * Plays an episode for each row. If the environment provides rewards, an episode is correct if it earns the maximum
- * reward. Failed episodes are not counted; if enough fail to pause training, they are played once more.
+ * reward. Failed episodes are not counted; if so many fail that training would pause, they are played once more.
  */
 async function episodes(
 	host: EvaluationHost,

@@ -38,7 +38,7 @@ export async function nextGeneration(
 	return retried(host, async () => sampleBatch(host, await stage()));
 }
 
-/** Runs `sample` until it returns a batch, see {@link nextGeneration}. Returns `stop` if it will not be run again. */
+/** Runs `sample` until it returns a batch; see {@link nextGeneration}. Returns `stop` if it will not be run again. */
 export async function retried<T>(host: StageHost, sample: () => Promise<T>): Promise<T | 'stop'> {
 	for (;;) {
 		let verdict: Verdict;

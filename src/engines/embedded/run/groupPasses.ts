@@ -1,6 +1,6 @@
 import type { RowScore } from '../../shared/scoreBatch.ts';
 
-/** Results of the completions of one problem. */
+/** Results of the completions for one problem. */
 export interface GroupPasses {
 	/** Sum of their rewards, each clamped to [0, 1]. */
 	readonly successes: number;
@@ -11,7 +11,7 @@ export interface GroupPasses {
 /**
  * Returns how many completions pass in each group.
  * @param rows the rows in each group are contiguous, and all groups have the same size
- * @param reward name of the reward that decides
+ * @param reward name of the reward that counts
  */
 export function groupPasses(rows: readonly RowScore[], groups: number, reward: string): GroupPasses[] {
 	const size = rows.length / groups;

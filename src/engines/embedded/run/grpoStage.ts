@@ -38,7 +38,7 @@ async function prepareLogprobs(host: StageHost, stage: ResolvedGrpoStage, parts:
 	}
 }
 
-/** @param number number of the update within its batch, from 0 */
+/** @param number 0-based number of the update within its batch */
 async function update(
 	host: StageHost,
 	stage: ResolvedGrpoStage,

@@ -3,7 +3,7 @@ import { correctionDefaults, type SamplerCorrection } from '../../../core/grpo/o
 import type { ResolvedGrpoStage } from '../../../core/recipe/resolvedRecipe.ts';
 import { clipBounds } from './clipRange.ts';
 
-/** Distance from 1 that no ratio reaches. */
+/** Clip bound too large for any ratio to reach. */
 const unlimited = 1e9;
 
 /**
@@ -21,7 +21,7 @@ function correctionOf(stage: ResolvedGrpoStage): SamplerCorrection | null {
 	};
 }
 
-/** Returns the loss settings for a stage, with TRL's defaults for keys that it does not set. */
+/** Returns the loss settings for a stage, with TRL's defaults for unset keys. */
 export const objectiveOf = (stage: ResolvedGrpoStage): Objective => ({
 	lossType: stage.loss_type,
 	level: stage.importance_sampling_level ?? 'token',

@@ -9,7 +9,7 @@ interface RolloutRow {
 	readonly rollout: Rollout;
 }
 
-/** Returns whether the loss of a stage includes the environment's answers in the row. Excludes failed episodes. */
+/** Returns whether a stage's loss includes the environment's answers in a row. Excludes failed episodes. */
 export const learnsObservations = (
 	{ world_model_coeff: coefficient = 0 }: ResolvedGrpoStage,
 	{ rollout }: RolloutRow,
@@ -17,7 +17,7 @@ export const learnsObservations = (
 
 /** ECHO's loss in one update. */
 export interface ObservationTerms<Row> {
-	/** Additional inputs of a row. */
+	/** Additional inputs for a row. */
 	of(row: Row): Pick<GrpoRow, 'observationWeights'>;
 	/** @param logprobs log-probabilities of all completion tokens of a row under the policy before the update */
 	metrics(logprobs: (row: Row) => PerToken): Metrics;

@@ -38,7 +38,7 @@ export class PolicyService implements PolicyAnswers {
 
 	readonly #thoughts: () => number | null;
 
-	/** @param thoughts returns the number of latent thoughts before a completion; null if prompts have no places for any */
+	/** @param thoughts returns the number of latent thoughts before a completion; null if prompts lack slots for them */
 	constructor(
 		learner: Learner,
 		tokenizer: Tokenizer,
@@ -69,7 +69,7 @@ export class PolicyService implements PolicyAnswers {
 			Array.from({ length: counts[p] as number }, (_, k) => ({
 				prompt,
 				seed: seeds === undefined ? `policy/${request.seed}/${p}/${k}` : `policy/${seeds[p]}/0/${k}`,
-				// Each row is also bounded by its own context limit, independently of the other prompts.
+				// Each row also has its own context limit, independent of the other prompts.
 				limit: limits[p] as number,
 			})),
 		);
@@ -134,7 +134,7 @@ export class PolicyService implements PolicyAnswers {
 			throw new Failure(
 				'unsupported',
 				'Text after latent thoughts cannot be scored.',
-				'Sample completions instead, or use a policy that writes its steps.',
+				'Sample completions instead, or use a policy that writes out its steps.',
 			);
 		}
 		if (request.reference && !this.#learner.hasReference) {
@@ -185,8 +185,7 @@ export class PolicyService implements PolicyAnswers {
 	}
 
 	/**
-	 * Sampling ends at stop strings that are a single token. Longer stop strings are handled by truncating the output
-	 * afterward.
+	 * Sampling itself ends only at single-token stop strings. For longer ones, the output is truncated afterward.
 	 */
 	#singleToken(text: string): number[] {
 		if (this.#tokenizer.unknownIn(text) !== null) return [];
@@ -195,7 +194,7 @@ export class PolicyService implements PolicyAnswers {
 	}
 }
 
-/** Expands a value to one per prompt: either a single number or a list with one entry per prompt. */
+/** Returns one value per prompt, repeating a single number for all prompts. */
 function perPrompt(value: number | readonly number[], prompts: number, name: string): readonly number[] {
 	if (typeof value === 'number') return new Array<number>(prompts).fill(value);
 	if (value.length !== prompts) throw wrongLength(name, value.length, prompts);

@@ -1,7 +1,7 @@
 import { Failure } from '../../../base/failure.ts';
 import { checkDevices } from '../createLearner.ts';
 
-/** Prints, as one line of JSON, which GPU providers compute correctly on this machine. Returns the exit status. */
+/** Prints which GPU providers compute correctly on this machine, as one line of JSON. Returns the exit status. */
 export async function printDevices(): Promise<number> {
 	try {
 		process.stdout.write(`${JSON.stringify({ devices: await checkDevices() })}\n`);

@@ -24,11 +24,11 @@ export interface WorkedProblem extends PosedProblem {
 /** Distinct problems that a stage chooses from. */
 export interface ProblemPool {
 	readonly problems: readonly Problem[];
-	/** Cursor after the last problem that was read for the pool. */
+	/** Cursor after the last problem read for the pool. */
 	readonly end: number;
 }
 
-/** Number of consecutive unusable rows after which the feed gives up on the dataset. */
+/** Maximum number of consecutive unusable rows before the feed gives up on the dataset. */
 const patience = 10_000;
 
 interface FeedOptions {
@@ -147,7 +147,7 @@ export class ProblemFeed {
 		return posed.filter((problem) => problem.promptTokens.length < this.context);
 	}
 
-	/** @param latent number of latent thoughts after the prompt, or null if it has no places for any */
+	/** @param latent number of latent thoughts after the prompt, or null if it has no slots for them */
 	pose(problem: Problem, latent: Pick<LatentForm, 'thoughts'> | null = null): PosedProblem {
 		const prompt = renderPrompt(this.#template, problem.prompt);
 		const tokens = this.#tokenizer.encodePrompt(prompt);

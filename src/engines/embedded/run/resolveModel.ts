@@ -21,7 +21,7 @@ export function vocabularyHash(tokenizer: Tokenizer): string {
  * their checkpoint. Throws `mismatch` if the checkpoint does not match the recipe.
  * @param imitation text whose characters a new model must know in addition to the dataset's; a student uses its
  * teacher's vocabulary
- * @param rehearsal requirements of the recipe's environment for a new model
+ * @param rehearsal what the recipe's environment requires of a new model
  */
 export function resolveModel(
 	recipe: ResolvedRecipe,

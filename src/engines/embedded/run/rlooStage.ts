@@ -19,7 +19,7 @@ interface Penalized {
 	readonly reference: readonly PerToken[];
 }
 
-/** Computes each completion's KL to the reference. Rows in which no tokens count get 0, as in TRL. */
+/** Computes each completion's KL to the reference. Rows with no counted tokens get 0, as in TRL. */
 async function penaltyOf(host: StageHost, stage: ResolvedRlooStage, batch: GenerationBatch): Promise<Penalized> {
 	const samples = batch.rollouts.map(({ sample }) => sample);
 	const { learner } = host.parts;
@@ -69,7 +69,7 @@ async function update(
 		}),
 		range,
 	);
-	// A completion where no tokens count has ratio 1: no gradient, but TRL's mean includes its advantage.
+	// A completion with no counted tokens has ratio 1: no gradient, but TRL's mean includes its advantage.
 	const constant = part.reduce((sum, row) => sum - (row.masked ? row.advantage : 0), 0) * weight;
 	return {
 		result,

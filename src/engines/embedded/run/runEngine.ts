@@ -98,7 +98,7 @@ class EmbeddedTraining implements Training {
 			},
 			reducedRows: earlier.reducedRows,
 		}).catch((error: unknown) => {
-			// Loading a reward and playing the first episodes can take a long time, and a stop request does not wait for it.
+			// Loading rewards and playing the first episodes can take a long time, and a stop request does not wait for them.
 			if (Failure.from(error).reason === 'cancelled' && gate.stopRequest) return null;
 			throw error;
 		});
@@ -126,11 +126,11 @@ class EmbeddedTraining implements Training {
 			...(provider === 'cpu' ? {} : { memory: deviceBytes }),
 		});
 		if (lastDevice !== null && lastDevice !== provider) {
-			const message = `This attempt runs on ${provider}, but the last one ran on ${lastDevice}, so its results are rounded differently.`;
+			const message = `This attempt runs on ${provider}, but the last one ran on ${lastDevice}, so results will differ due to rounding.`;
 			await writer.appendEvent({ type: 'alert', level: 'warning', message });
 		}
 		if (provider !== 'cpu' && deviceBytes !== null && total !== null && total < deviceBytes) {
-			const message = `This GPU has ${formatBytes(total)} of memory. Micro-batches are still sized for the ${formatBytes(deviceBytes)} that the run started with, so that results are rounded in the same way.`;
+			const message = `This GPU has ${formatBytes(total)} of memory. Micro-batches are still sized for the ${formatBytes(deviceBytes)} that the run started with, so that rounding stays the same.`;
 			await writer.appendEvent({ type: 'alert', level: 'warning', message });
 		}
 		if (await run.waitForDevice(provider, device)) return 'stopped';

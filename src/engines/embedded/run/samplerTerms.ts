@@ -32,7 +32,7 @@ export async function prepareSampler(
 }
 
 /**
- * Returns the inputs of an update for a row whose sampler is known.
+ * Returns the update inputs for a row, including its sampler correction.
  * @param selected factors of the surrogate loss for all completion tokens; absent if all are 1
  */
 export function samplerInputs(
@@ -57,7 +57,7 @@ export function samplerInputs(
 
 const product = (a: PerToken, b: PerToken): PerToken => a.map((value, t) => value * (b[t] as number));
 
-/** Returns the ratios by which a batch's losses are multiplied, under TRL's metric names. */
+/** Returns statistics of the ratios that scale a batch's losses, under TRL's metric names. */
 export function samplerMetrics(stage: ResolvedGrpoStage, rows: readonly TrainingRow[]): Metrics {
 	const correction = objectiveOf(stage).samplerCorrection;
 	if (correction === null || stage.loss_type === 'vespo') return {};

@@ -26,7 +26,7 @@ export function serveCheckpoint(folder: string): EngineProcess {
 			const learner = await createLearner({
 				shape,
 				parameters: storedParameters(checkpoint, specs),
-				// Only the CPU samples latent thoughts.
+				// Latent thoughts can only be sampled on the CPU.
 				device: thoughts === null ? 'auto' : 'cpu',
 				workers: availableParallelism(),
 				sampleRows: rows,

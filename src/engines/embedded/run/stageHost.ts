@@ -27,12 +27,12 @@ export interface TrainingParts {
 	readonly tokenizer: Tokenizer;
 	readonly template: Template;
 	readonly rewards: RecipeScorers;
-	/** Step label files by index of the stage that uses them. */
+	/** Step label files, keyed by the index of the stage that uses them. */
 	readonly labels: ReadonlyMap<number, LabeledSteps>;
-	/** Preference pairs by index of the stage that uses them. */
+	/** Preference pairs, keyed by the index of the stage that uses them. */
 	readonly pairs: ReadonlyMap<number, PreferencePairs>;
 	readonly imitation: ImitationParts;
-	/** Plays episodes in the recipe's environment; null if it has none, in which case completions are not episodes. */
+	/** Plays episodes in the recipe's environment; null if the recipe has none and completions are not episodes. */
 	readonly episodes: EpisodePlayer | null;
 }
 
@@ -77,9 +77,9 @@ export interface StageHost {
 	alert(level: AlertLevel, message: string): void;
 	/** Writes reward output to the run's log. */
 	noteOutput(reward: string, lines: readonly string[]): void;
-	/** Reports, at a limited rate, that a reward fails on some rows while the run continues. */
+	/** Reports that a reward fails on some rows while the run continues. Rate-limited. */
 	noteFailures(failures: RewardFailures): void;
-	/** Pauses before a batch with too many failed reward rows until the user continues. */
+	/** Holds a batch with too many failed reward rows: pauses before it until the user continues. */
 	holdBatch(failures: RewardFailures): Promise<Verdict>;
 	/** Handles requests between batches. Also called after a batch is abandoned. */
 	openGate(): Promise<Verdict>;

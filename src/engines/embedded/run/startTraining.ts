@@ -46,7 +46,7 @@ export interface StartOptions {
 	/** Device used in the last attempt, which `auto` reuses: a resumed run must use the same arithmetic. */
 	readonly lastDevice: ProviderName | null;
 	/**
-	 * Total GPU memory, in bytes, that micro-batches are sized for: that of the first attempt, or null if no tool
+	 * Total GPU memory that micro-batches are sized for, in bytes, as measured in the first attempt; null if no tool
 	 * reported it.
 	 */
 	readonly deviceBytes: number | null;
@@ -107,7 +107,7 @@ function check({ recipe, dataset }: StartOptions): void {
 	checkSolutions(recipe, dataset.source);
 }
 
-/** Awaits the rewards. If a reward file is invalid, disposes everything created in the meantime. */
+/** Awaits the rewards. If a reward file is invalid, disposes of everything created in the meantime. */
 async function rewardsFor({ rewards, dataset, recipe }: StartOptions, learner: Learner): Promise<RecipeScorers> {
 	try {
 		const loaded = await rewards;

@@ -20,15 +20,15 @@ import type { Part, TrainingRow } from './trainingRow.ts';
 
 /** Loss terms that apply to only some tokens. */
 export interface TokenTerms {
-	/** Additional inputs of a row. */
+	/** Additional inputs for a row. */
 	of(row: TrainingRow): Pick<GrpoRow, 'factors' | 'entropyWeights' | 'penalties'>;
 	/** Weight of the entropy bonus; null if there is none. */
 	readonly bonus: number | null;
 	/** Updates the entropy bonus with the entropies of the update, one list per row of the part. */
 	adapt(entropies: readonly PerToken[]): void;
 	/**
-	 * Fraction of the update's tokens for which the surrogate loss is computed; null if it is computed for all, or if
-	 * there are none.
+	 * Fraction of the update's tokens that the surrogate loss covers; null if it covers all of them, or if there are
+	 * none.
 	 */
 	readonly share: number | null;
 }
@@ -45,7 +45,7 @@ const selectionOf = (stage: ResolvedGrpoStage): TokenSelection => ({
 				},
 });
 
-/** @param update number of the update within its batch, from 0 */
+/** @param update 0-based index of the update within its batch */
 export async function tokenTerms(
 	host: StageHost,
 	stage: ResolvedGrpoStage,
@@ -63,7 +63,7 @@ export async function tokenTerms(
 	const bonus = bonusWeight(state, adaptive);
 	const current = selects || penalty !== null ? await selectionRows(host, stage, rows, update) : [];
 	const factors = selects ? mapped(rows, factorsOf(host, stage, selection, current, update)) : null;
-	// Before the first update, no ratio differs from 1.
+	// Before the first update, all ratios are 1.
 	const penalties = penalty === null || update === 0 ? null : mapped(rows, tokenPenalties(current, penalty));
 	const tokens = countTokens(rows);
 	const selected =
@@ -113,7 +113,7 @@ const factorsOf = (
 		Random.of(parts.recipe.seed, 'clip-cov', progress.generations, update),
 	);
 
-/** Returns the tokens of each row that the policy wrote, with log-probabilities under the current policy if needed. */
+/** Returns each row's policy-generated tokens, with log-probabilities under the current policy if needed. */
 async function selectionRows(
 	{ parts, watch }: StageHost,
 	stage: ResolvedGrpoStage,
@@ -121,7 +121,7 @@ async function selectionRows(
 	update: number,
 ): Promise<SelectionRow[]> {
 	const samples = rows.map(({ rollout }) => rollout.sample);
-	// The policy has not changed before the first update, and entropies are those at sampling.
+	// Before the first update, the policy is unchanged. Entropies are always those recorded while sampling.
 	const sampled = update === 0 || (stage.clip_cov_ratio === undefined && stage.kl_cov_ratio === undefined);
 	const logprobs = sampled
 		? samples.map((sample) => sample.logprobs)

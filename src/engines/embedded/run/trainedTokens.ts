@@ -1,15 +1,15 @@
 import type { PerToken, Sample } from '../learner.ts';
 
-/** Which completion tokens the policy wrote (1); absent if it wrote all of them. */
+/** Which completion tokens the policy generated (1); absent if it generated all of them. */
 type Trained = Sample['trained'];
 type Masked = Pick<Sample, 'tokens' | 'promptLength'> & { readonly trained?: Trained };
 
-/** Returns the number of completion tokens that the policy wrote. */
+/** Returns the number of completion tokens that the policy generated. */
 export function trainedLength({ tokens, promptLength, trained }: Masked): number {
 	return trained === undefined ? tokens.length - promptLength : trained.reduce((sum, one) => sum + one, 0);
 }
 
-/** Returns the values of the tokens that the policy wrote. */
+/** Returns the values of the tokens that the policy generated. */
 export function ofTrained<T extends PerToken | Float64Array>(values: T, trained: Trained): T {
 	return trained === undefined ? values : (values.filter((_, t) => trained[t] === 1) as T);
 }

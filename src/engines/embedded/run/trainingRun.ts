@@ -42,7 +42,7 @@ import { runSftStage } from './sftStage.ts';
 import type { RunData, StageHost, TrainingParts } from './stageHost.ts';
 import { engineVersions } from './versions.ts';
 
-/** Returns whether the stage needs the policy from its start as a reference. */
+/** Returns whether the stage uses its initial policy as a reference. */
 function needsReference(stage: ResolvedStage): boolean {
 	if (stage.type === 'dpo') return true;
 	return isReinforced(stage) && (stage.type === 'ppo' ? stage.kl_coef : stage.beta) > 0;
@@ -50,7 +50,7 @@ function needsReference(stage: ResolvedStage): boolean {
 
 export interface TrainingRunOptions extends CourseOptions {
 	readonly vocabulary: string;
-	/** Generation batches that were in progress at the checkpoint from which the run continues. */
+	/** Generation batches that were in progress at the checkpoint that the run continues from. */
 	readonly ahead: readonly BatchOrder[];
 	/** Measures the memory of the GPU that the run trains on; null on the CPU, or if no tool reports it. */
 	readonly memory: GpuMemoryWatch | null;
@@ -229,7 +229,7 @@ export class TrainingRun extends RunCourse implements StageHost {
 		});
 	}
 
-	/** Returns all heads. The head in training includes its optimizer moments. */
+	/** Returns all heads. The head being trained includes its optimizer moments. */
 	async #headContents(): Promise<HeadContents> {
 		const { learner, recipe } = this.parts;
 		const stage = recipe.stages[this.progress.stageIndex];

@@ -23,7 +23,7 @@ interface PromptPlace {
 interface KnownPrompt {
 	/** Beginning of the prompt. */
 	readonly prompt: string;
-	/** Occurrences by run. */
+	/** Occurrences, indexed by run. */
 	readonly places: PromptPlace[][];
 }
 

@@ -30,7 +30,7 @@ const recipeFactsSchema = v.object({
 	),
 });
 
-/** Returns the stages of a frozen recipe; empty if it is unreadable. */
+/** Returns a frozen recipe's stages; empty if it is unreadable. */
 export function stagesOf(recipe: unknown): DashboardStage[] {
 	const decoded = decode(recipeFactsSchema, recipe);
 	if (!decoded.ok) return [];
@@ -77,7 +77,7 @@ export function actionsFor(status: RunStatus | null): DashboardAction[] {
 	}
 }
 
-/** Returns actions that help when an engine is missing its dependencies. */
+/** Returns actions for a run whose engine is missing dependencies. */
 function mending(record: AnyRunRecord | null, status: RunStatus | null): DashboardAction[] {
 	const lacks = status === 'crashed' && /Set Up PyTorch Engine/.test(record?.error?.action ?? '');
 	return lacks ? ['setUpPytorch'] : [];
@@ -104,7 +104,7 @@ export interface RunFacts {
 	readonly name: string;
 	readonly stages: readonly DashboardStage[];
 	readonly checkpoints: readonly number[];
-	/** Notes on the devices that were tried, from the run's events. */
+	/** Notes on the devices tried, from the run's events. */
 	readonly deviceNotes?: readonly string[];
 	/** Number of training processes from the recipe; null if not specified. */
 	readonly workers: number | null;
@@ -112,7 +112,7 @@ export interface RunFacts {
 	readonly now: number;
 }
 
-/** Converts a run to a dashboard message, shortening every string from the folder to a single bounded line. */
+/** Converts a run to a dashboard message, truncating every string from the folder to one short line. */
 export function dashboardRunOf(facts: RunFacts): DashboardRun {
 	const { record, failure } = facts;
 	const status = record === null ? null : facts.status;

@@ -76,7 +76,7 @@ export class DashboardSession extends Disposable {
 	#listening = false;
 	#shown = true;
 	#sequence = 0;
-	/** Number of rows already sent to the webview unchanged. */
+	/** Number of leading rows sent to the webview that have not changed since. */
 	#sent = 0;
 	#pumping = false;
 	#runDirty = false;

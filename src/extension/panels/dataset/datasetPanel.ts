@@ -30,13 +30,11 @@ const app = {
 } as const;
 
 interface DatasetNeeds extends DifficultyNeeds {
-	/** Rows to show in new editors, by URI. Each entry is used by the first editor opened for it. */
+	/** Rows to show in new editors, by URI. Each entry is used by the first editor opened for its URI. */
 	readonly rows: Map<string, number>;
 }
 
-/**
- * An editor for the rows of a file, a folder of files, or a generated task. Only writes files that the user exports.
- */
+/** An editor for the rows of a file, a folder of files, or a generated task. Read-only except for exports. */
 export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof datasetRequests> {
 	readonly uri: vscode.Uri;
 	readonly session: DatasetSession;

@@ -22,13 +22,10 @@ export function taskUri(value: object): vscode.Uri {
 	return vscode.Uri.from({ scheme: taskScheme, path: `/${place.task.task}`, query: taskQuery(place) });
 }
 
-/** Maximum number of workspace files that are offered. */
+/** Maximum number of workspace files to offer. */
 const maxOffered = 8;
 
-/**
- * Finds dataset files in the workspace, except those in run folders and labeled cases. The least nested ones come
- * first.
- */
+/** Finds dataset files in the workspace, except those in run folders and labeled cases. Shallowest paths come first. */
 async function workspaceFiles(): Promise<vscode.Uri[]> {
 	const found = await vscode.workspace.findFiles(
 		`**/*.{${tableExtensions.filter((extension) => extension !== 'json').join(',')}}`,
@@ -102,7 +99,7 @@ export async function askDataset(needs: HubNeeds): Promise<vscode.Uri | undefine
 	return chosen?.[0];
 }
 
-/** If the folder is a saved dataset with several splits, asks for one of them and returns the folder of that split. */
+/** If the folder is a saved dataset with several splits, asks for one and returns its folder. */
 export async function askSplit(uri: vscode.Uri): Promise<vscode.Uri | undefined> {
 	const splits = uri.scheme === 'file' ? await savedSplits(uri.fsPath) : null;
 	if (splits === null || splits.length < 2) return uri;
@@ -123,7 +120,7 @@ async function askSettings(task: TaskDataset['task']): Promise<TaskDataset | und
 	return given as TaskDataset;
 }
 
-/** Choices for the settings that are names. */
+/** Choices for settings whose values are names. */
 const names: Readonly<Record<string, readonly string[]>> = {
 	operation: operationNames,
 	language: solutionLanguages,

@@ -31,7 +31,7 @@ import { walkView } from '../../../runs/dataset/walkView.ts';
 import { DatasetWorks } from './datasetWorks.ts';
 import { passRateColumn, RowFacts } from './rowFacts.ts';
 
-/** Maximum size of a file that is analyzed automatically, in bytes; larger files are analyzed on request. */
+/** Maximum size of a file analyzed automatically, in bytes; larger files are analyzed on request. */
 const largestUnasked = 64 << 20;
 
 export interface DatasetSessionOptions {
@@ -47,7 +47,7 @@ export interface DatasetSessionOptions {
 /**
  * The state and behavior of a dataset editor, independent of VS Code: the table, the visible rows, and analysis
  * results. Long-running work reports progress and can be canceled; starting the same kind of work again cancels the
- * previous one.
+ * earlier run.
  */
 export class DatasetSession extends Disposable {
 	readonly #options: DatasetSessionOptions;
@@ -217,7 +217,7 @@ export class DatasetSession extends Disposable {
 		this.#soon();
 	}
 
-	/** Sets the pass rates for sorting and filtering rows, or removes them with null. */
+	/** Sets the pass rates for sorting and filtering rows; null removes them. */
 	async setPassRates(rates: PassRates | null): Promise<void> {
 		this.#facts.rates = rates;
 		this.#ratedRows = 0;
@@ -257,7 +257,7 @@ export class DatasetSession extends Disposable {
 	}
 
 	/**
-	 * Writes the prompts and answers of the rows in the view to columns with the names that evaluations expect.
+	 * Writes the prompts and answers of the rows in the view to the columns that evaluations expect.
 	 * @returns the number of rows with both a prompt and an answer
 	 */
 	async exportProblems(path: string): Promise<number> {
@@ -379,7 +379,7 @@ export class DatasetSession extends Disposable {
 		if (!isOpen(this.#filter) || this.#sort !== null) await this.show(this.#filter, this.#sort);
 	}
 
-	/** Recomputes existing analysis results after the column mapping or the held-out fraction changed. */
+	/** Recomputes existing analysis results after the column mapping or held-out fraction changes. */
 	async #found(): Promise<void> {
 		const known = this.#statistics !== null || this.#works.has('statistics');
 		this.#statistics = null;

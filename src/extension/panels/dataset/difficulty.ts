@@ -31,7 +31,7 @@ const keyVariable = 'REASONING_LAB_POLICY_KEY';
 /** Default number of samples per question. */
 const proposedSamples = 8;
 
-/** Asks for the source of pass rates and sets them in the session. */
+/** Asks where to get pass rates, and sets them in the session. */
 export async function askDifficulty(session: DatasetSession, uri: vscode.Uri, needs: DifficultyNeeds): Promise<void> {
 	const picked = await showQuickPick(
 		[
@@ -84,7 +84,7 @@ async function estimate(session: DatasetSession, uri: vscode.Uri, needs: Difficu
 
 /**
  * Evaluates a policy on the visible rows. The folder depends only on the rows, the policy, and the number of samples,
- * so an interrupted evaluation is continued. @returns the evaluation folder
+ * so an interrupted evaluation resumes. @returns the evaluation folder
  */
 async function evaluateRows(
 	session: DatasetSession,

@@ -19,8 +19,8 @@ const proposedRows = 1000;
 const maxRows = 100_000_000;
 
 /**
- * Asks for a Hugging Face dataset and downloads its rows. Earlier downloads can be opened without the network. Returns
- * undefined if the user cancels. Fails with the same errors as `downloadHubRows`.
+ * Asks for a Hugging Face dataset and downloads its rows. Earlier downloads can be opened offline. Returns undefined if
+ * the user cancels. Fails with the same errors as `downloadHubRows`.
  */
 export async function openHubDataset({ storage, python }: HubNeeds): Promise<vscode.Uri | undefined> {
 	requireTrust();

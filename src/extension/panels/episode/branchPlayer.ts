@@ -8,8 +8,8 @@ import { shownReset, shownTurn } from './shownEpisode.ts';
 type Changed = (branch: EpisodeBranch) => void;
 
 /**
- * Plays one episode in a new instance, turn by turn. Environment errors become part of the episode; other errors, and
- * cancellation, reject.
+ * Plays one episode in a new instance, turn by turn. Environment errors become part of the episode; other errors and
+ * cancellation cause a rejection.
  */
 export class BranchPlayer {
 	readonly #runner: EnvironmentRunner;

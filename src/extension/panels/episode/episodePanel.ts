@@ -40,8 +40,8 @@ const app = {
 } as const;
 
 /**
- * Maximum number of rows to choose from. With this seed, the first ones are those used for verification in the
- * editor.
+ * Maximum number of rows to choose from. The seed is that of verification in the editor, so the first rows are the
+ * same.
  */
 const rows = { ...verifiedRows, rows: 100 } as const;
 
@@ -236,7 +236,7 @@ export function episodeTitle({ file }: EpisodePlace): string {
 
 /** Asks whether a restored view may start a package or use a server. Fails with `denied`. */
 async function requireLibrary(file: string): Promise<void> {
-	const what = isServerAddress(file) ? 'connects to' : 'runs the code of';
+	const what = isServerAddress(file) ? 'will connect to' : 'will run the code of';
 	const place = isServerAddress(file) ? file : dirname(file);
 	const answer = await vscode.window.showWarningMessage(
 		`The restored episode view ${what} ${displayText(place, 200)}.`,

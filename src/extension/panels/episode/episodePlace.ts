@@ -17,7 +17,7 @@ export interface EpisodePlace {
 	readonly runFolder: string | null;
 }
 
-/** A view that has been restored after a reload. */
+/** A view restored after a reload. */
 export interface RestoredPlace extends EpisodePlace {
 	readonly started: StartedView;
 }
@@ -26,9 +26,9 @@ export interface RestoredPlace extends EpisodePlace {
 export type OpenedEpisode = RecordedEpisode;
 
 /**
- * Returns the place and the episodes in a saved state. Accepts only the address of a server and regular files with the
- * name of an environment or manifest. Manifests and servers are not used until the user has agreed. Fails with
- * `invalid` or `missing`.
+ * Returns the place and the episodes in a saved state. Accepts only server addresses and regular files named like an
+ * environment or manifest. Manifests and servers are not used until the user has agreed. Fails with `invalid` or
+ * `missing`.
  */
 export async function restoredPlace(state: unknown): Promise<RestoredPlace> {
 	const saved = decodeOrThrow(episodeStateSchema, state, 'The saved view state');

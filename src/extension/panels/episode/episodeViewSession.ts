@@ -207,7 +207,7 @@ export class EpisodeViewSession extends Disposable {
 		this.load();
 	}
 
-	/** Loads the environment again because its code has changed. */
+	/** Reloads the environment because its code has changed. */
 	changed(): void {
 		this.#version++;
 		this.restart();
@@ -234,7 +234,7 @@ export class EpisodeViewSession extends Disposable {
 		});
 	}
 
-	/** Runs an action after the one in progress if that is being canceled; otherwise, does nothing. */
+	/** Runs an action. If another one is in progress, waits for it if it is being canceled; otherwise, does nothing. */
 	#run(what: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
 		if (this.disposed || (this.#busy !== null && !this.#busy.abort.signal.aborted)) return this.#settled;
 		const busy = { what, abort: new AbortController() };

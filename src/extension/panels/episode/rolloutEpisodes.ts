@@ -51,7 +51,7 @@ export async function environmentOfRun(
 	}
 	const named = 'file' in environment ? environment.file : null;
 	if (typeof named !== 'string' || !isEnvironmentFile(named)) {
-		throw new Failure('unsupported', 'The episode view only supports environments in files.');
+		throw new Failure('unsupported', 'The episode view only supports file-based environments.');
 	}
 	const path = 'path' in dataset && dataset.path.endsWith('.jsonl') ? dataset.path : null;
 	return { file: rewardCopyPath(runFolder, recipe, named), dataset: path, recipe };

@@ -58,7 +58,7 @@ export function recordedEpisode(
 	};
 }
 
-/** Returns the episode of a rollout. @param reward value of the reward `environment`; undefined if there is none */
+/** Returns a rollout's episode. @param reward value of the reward `environment`; undefined if there is none */
 export function rolloutRecording(
 	{ observation, state, turns = [], error }: RolloutEpisode,
 	label: string,
@@ -89,7 +89,7 @@ function shownObservation(observation: string | null): Pick<Reset, 'observation'
 	return { observation: content, ...rest };
 }
 
-/** Truncates text that is too long to show. A hash distinguishes it from other texts that start the same way. */
+/** Truncates text that is too long to show. A hash distinguishes it from other text that starts the same way. */
 function shownText(text: string): { content: string; rest?: { length: number; hash: string } } {
 	if (text.length <= maxShownText) return { content: text };
 	return { content: text.slice(0, maxShownText), rest: { length: text.length, hash: sha256(text) } };

@@ -19,7 +19,7 @@ const app = {
 	requests: newSearchRequests,
 } as const;
 
-/** Search features needed by the form. */
+/** Search features that the form needs. */
 export interface FormSearches {
 	readonly form: SearchForm;
 	/** Starts the search from a form restored after a reload, which has no caller waiting for it. */

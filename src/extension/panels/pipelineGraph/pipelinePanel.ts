@@ -81,7 +81,7 @@ class PipelinePanel extends AppPanel<PipelineGraphEvent, PipelineGraphCommand, t
 		}
 	}
 
-	/** Opens the output of a stage. Names from the page are looked up and never used as paths. */
+	/** Opens a stage's output. Names from the page are looked up and never used as paths. */
 	async #open(name: string): Promise<void> {
 		const stage = this.#pipelines.get(this.#folder)?.stages.find((one) => one.name === name);
 		if (stage === undefined) return;

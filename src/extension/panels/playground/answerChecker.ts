@@ -24,7 +24,7 @@ import type { ToCheck } from './playgroundSession.ts';
 export interface AnswerCheckerOptions {
 	/** Creates scoring processes used only by this checker. Fails in an untrusted workspace. */
 	readonly hosts: () => Promise<RunnerSource & { dispose(): void }>;
-	/** Time after which idle processes are terminated, in milliseconds; default one minute. */
+	/** Idle time before processes are terminated, in milliseconds; default one minute. */
 	readonly idleMs?: number;
 }
 
@@ -37,7 +37,7 @@ const notRun = 'Not run: you did not start this run on this machine.';
 
 interface Opened {
 	readonly scorers: RecipeScorers;
-	/** Rewards of the run that are skipped. */
+	/** Skipped rewards of the run. */
 	readonly left: readonly string[];
 }
 

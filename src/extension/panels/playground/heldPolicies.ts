@@ -5,7 +5,7 @@ import type { PolicySpec } from '../../../protocol/policySpec.ts';
 export interface HeldPoliciesOptions {
 	/** Opens a policy without adding a template or a system message. */
 	open(spec: PolicySpec, signal: AbortSignal): Promise<OpenPolicy>;
-	/** Time after which an idle policy is closed, in milliseconds; default five minutes. */
+	/** Idle time before a policy is closed, in milliseconds; default five minutes. */
 	readonly idleMs?: number;
 }
 
@@ -80,7 +80,7 @@ export class HeldPolicies extends Disposable {
 		}
 	}
 
-	/** Closes unused policies, except for the given ones. */
+	/** Closes unused policies, except the given ones. */
 	keepOnly(specs: readonly PolicySpec[]): void {
 		const wanted = new Set(specs.map((spec) => JSON.stringify(spec)));
 		for (const [key, { users }] of [...this.#entries]) if (users === 0 && !wanted.has(key)) this.#end(key);

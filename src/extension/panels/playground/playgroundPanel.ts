@@ -189,7 +189,7 @@ export class PlaygroundPanel extends AppPanel<PlaygroundEvent, PlaygroundCommand
 		}
 	}
 
-	/** Opens *New Search* for one episode. Its tree shows the turns, and alternative tokens can be forced. */
+	/** Opens *New Search* for one episode. In its tree, users can see the turns and force alternative tokens. */
 	#playEpisode(side: 0 | 1): void {
 		const policy = this.#session.policies[side]?.spec;
 		if (policy === undefined) return;
@@ -244,7 +244,7 @@ async function nameIn(spec: PolicySpec, { store }: Pick<PlaygroundNeeds, 'store'
 	return nameOfPolicy({ spec, run: view === undefined ? null : nameOf(view) });
 }
 
-/** Starts the scoring processes of a playground, with the same programs and rules as for verification. */
+/** Starts a playground's scoring processes, with the same programs and rules as verification. */
 async function openHosts({ extension, environment: of }: PlaygroundNeeds): Promise<RewardHosts> {
 	const reason = policiesForbidden();
 	if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace, then try again.');
@@ -259,7 +259,7 @@ async function openHosts({ extension, environment: of }: PlaygroundNeeds): Promi
 	});
 }
 
-/** A newly opened or a restored playground. */
+/** A newly opened or restored playground. */
 type Opened = PlaygroundPlace | { readonly started: InitialState };
 
 /** Creates the panel set for playgrounds. Any number can be open independently. */

@@ -50,7 +50,7 @@ async function policyOf(argument: unknown, policies: LazyPolicies): Promise<Poli
 	return (await policies.get()).store.get(argument)?.spec ?? null;
 }
 
-/** Returns a checkpoint of a run, or its engine, or undefined if the user canceled. */
+/** Returns a run's checkpoint or its engine, or undefined if the user canceled. */
 async function checkpointOf(view: RunView, step: unknown): Promise<PolicySpec | undefined> {
 	const checkpoints = (await listCheckpoints(view.folder)).reverse();
 	const live = isLive(view);

@@ -48,12 +48,12 @@ export interface PlaygroundSessionOptions {
 	readonly onAsked?: (policy: ChosenPolicy) => void;
 	/** Minimum interval between updates during generation, in milliseconds. */
 	readonly updateMs?: number;
-	/** Returns the time of a monotonic clock, in milliseconds. */
+	/** Returns the monotonic time, in milliseconds. */
 	readonly now?: () => number;
 }
 
 /**
- * Extension side of a playground: asks policies, streams their answers, branches, checks answers, and keeps the
+ * Extension side of a playground: queries policies, streams their answers, branches, checks answers, and keeps the
  * history.
  */
 export class PlaygroundSession extends Disposable {
@@ -207,7 +207,7 @@ export class PlaygroundSession extends Disposable {
 		return done;
 	}
 
-	/** Asks one side. Any outcome, including a failure, is recorded in the side's state. */
+	/** Asks the policy on one side. Any outcome, including a failure, is recorded in the side's state. */
 	async #answer(exchange: Exchange, at: number, prefix: BranchPrefix | null, signal: AbortSignal): Promise<void> {
 		const { id, sampling } = exchange;
 		const side = exchange.sides[at] as PlaygroundSide;
@@ -325,7 +325,7 @@ export class PlaygroundSession extends Disposable {
 		this.#history = reduceHistory(this.#history, action);
 	}
 
-	/** Navigates in the history; a running generation is not affected. */
+	/** Navigates the history; a running generation is not affected. */
 	#turn(action: HistoryAction): void {
 		const before = this.#history;
 		this.#apply(action);

@@ -44,7 +44,7 @@ export interface QuerySessionOptions {
 	readonly newsMs?: number;
 }
 
-/** A query that a command wants to run once the view is ready. */
+/** A query to run once the view is ready, as requested by a command. */
 export interface QueryPlace {
 	readonly sql?: string;
 	/** Run folders; absent for all runs. */

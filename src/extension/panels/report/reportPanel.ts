@@ -51,7 +51,7 @@ class ReportPanel extends AppPanel<ReportEvent, ReportCommand, typeof reportRequ
 		curve: ({ address }) => this.#curve(address),
 	};
 
-	/** @param tools the tools of the MCP server, which check citations and read curves */
+	/** @param tools the MCP server's tools, which check citations and read curves */
 	constructor(panel: vscode.WebviewPanel, context: PanelContext, tools: ServerTools, path: string) {
 		super(panel, context, app);
 		this.#tools = tools;
@@ -131,7 +131,7 @@ class ReportPanel extends AppPanel<ReportEvent, ReportCommand, typeof reportRequ
 async function readReport(path: string): Promise<string> {
 	const text = await readSmallFile(dirname(path), basename(path), 4 * longestReport);
 	if (text.length <= longestReport) return text;
-	throw new Failure('full', `${basename(path)} is too long for a report.`, 'Open it as text.');
+	throw new Failure('full', `${basename(path)} is too long to show as a report.`, 'Open it as text.');
 }
 
 /** Open reports, one per file, and the server that reads their data. The server starts with the first report. */

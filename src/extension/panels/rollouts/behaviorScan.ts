@@ -12,7 +12,7 @@ import { noBounds, type ScanBounds, type ScanCount, scanRun } from './runScan.ts
 
 /** Limits for scans without an index, with enough rollouts per step to estimate fractions to within a few percent. */
 const bounds: ScanBounds = { rollouts: 100_000, perStep: 256 };
-/** Maximum number of characters searched per completion, from its beginning, unless the entire run is scanned. */
+/** Maximum number of characters searched at the start of each completion, unless the entire run is scanned. */
 const longest = 200_000;
 /** Number of characters shown around an example. */
 const around = 70;

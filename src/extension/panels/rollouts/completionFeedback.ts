@@ -16,7 +16,7 @@ import type { RunContent } from '../../../runs/runContent.ts';
 export interface CompletionFeedbackOptions {
 	readonly content: () => Promise<RunContent>;
 	readonly rollout: (place: Place) => Promise<RolloutLine>;
-	/** Returns the name of the rater in this window. */
+	/** Returns the rater's name in this window. */
 	readonly rater: () => string;
 }
 

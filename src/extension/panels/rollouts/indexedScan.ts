@@ -22,7 +22,7 @@ export interface IndexAnswers {
 
 /** Maximum number of rollouts looked up per prompt. */
 const maxRollouts = 20_000;
-/** Maximum number of steps from which examples are read. */
+/** Maximum number of steps to read examples from. */
 const maxExamples = 40;
 const columnNames = behaviors.map((behavior) => behavior.replaceAll('-', '_'));
 

@@ -29,7 +29,7 @@ export function answerOf(completion: RolloutLine['completion'], tags: TraceTags)
 	const sole = soleAnswer(trace, tags);
 	if (sole !== null && sole.length <= longestAnswer) return sole;
 	const end = (trace.answer ?? text).slice(-lookedAt);
-	// If no answer is stated, the entire text is returned, which does not count as an answer.
+	// If no answer is stated, `statedAnswers` returns the entire text, which does not count as an answer.
 	const stated = statedAnswers(end).find((one) => one.trim() !== '' && one.trim() !== end.trim());
 	if (stated !== undefined) return shorten(stated.trim());
 	return sole === null ? null : shorten(sole);

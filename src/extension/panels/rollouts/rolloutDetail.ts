@@ -45,7 +45,7 @@ function observedTokens(line: RolloutLine): number {
 	return ranges.reduce((sum, [start, end]) => sum + end - start, 0);
 }
 
-/** Returns the summary of an episode, or null if the rollout has no calls and no record of an episode. */
+/** Returns an episode's summary, or null if the rollout has neither calls nor a recorded episode. */
 export function episodeSummary(line: RolloutLine): RolloutDetail['episode'] {
 	const episode = rolloutEpisode(line.extra);
 	const turns = turnsOfRollout(line);
@@ -91,7 +91,7 @@ export function madeTurns(line: RolloutLine): MadeTurn[] {
 const longestName = 500;
 const maxActivities = 2000;
 
-/** Returns the timeline of a rollout for the panel, in order. Empty if no times are recorded. */
+/** Returns a rollout's timeline for the panel, in order. Empty if no times are recorded. */
 export function shownTimeline(extra: RolloutLine['extra']): RolloutTimeline {
 	return (rolloutTimeline(extra) ?? [])
 		.slice(0, maxActivities)

@@ -16,7 +16,7 @@ export function finite(value: number | null | undefined): number | null {
 	return value !== null && value !== undefined && Number.isFinite(value) ? value : null;
 }
 
-/** Returns the length of a completion in tokens, if recorded. */
+/** Returns a completion's length in tokens, if recorded. */
 export function tokenCount(line: RolloutLine): number | null {
 	if (line.tokens) return line.tokens.text.length;
 	const recordedLength = line.extra?.length;

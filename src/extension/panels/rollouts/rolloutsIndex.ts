@@ -6,14 +6,14 @@ import type { RolloutPlace, RunFault } from '../../../runs/runContent.ts';
 import { displayText } from '../../runView.ts';
 import { correctness, finite, tokenCount, valueText } from './rolloutText.ts';
 
-/** Cached data for a step whose file was read once: locations of completions, but not their text. */
+/** Cached data for a step whose file has been read: locations of completions, but not their text. */
 export interface StepIndex {
 	readonly content: StepContent;
 	/** Maps groups to the locations of their rollouts, by rollout index. */
 	readonly places: ReadonlyMap<number, ReadonlyMap<number, RolloutPlace>>;
 }
 
-/** Length of prompt previews, in characters; long enough to distinguish prompts that start alike. */
+/** Length of prompt previews, in characters; long enough to distinguish prompts that start the same way. */
 const promptPreview = 600;
 const answerPreview = 120;
 const examplesShown = 5;

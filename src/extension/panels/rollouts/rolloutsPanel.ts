@@ -30,7 +30,7 @@ const app = {
 
 /** Dependencies of this panel beyond those that all panels share. */
 export interface RolloutsContext extends PanelContext {
-	/** Returns the programs for serving checkpoints. Fails if none may be started. */
+	/** Returns the programs for serving checkpoints. Fails if starting them is not allowed. */
 	readonly programs: () => Promise<Pick<ServeOptions, 'engine' | 'node' | 'environment'>>;
 	/** Name of this extension in engine logs. */
 	readonly client: string;

@@ -123,7 +123,7 @@ export class RolloutsSession extends Disposable {
 		return this.#source.rollout(step, group, index, split);
 	}
 
-	/** Returns the text of a rollout for the clipboard or a document. */
+	/** Returns a rollout's text for the clipboard or a document. */
 	async text(place: Place, part: CopyPart): Promise<string> {
 		const rollout = await this.rollout(place);
 		return part === 'json' ? JSON.stringify(rollout, null, '\t') : messageText(rollout[part]);

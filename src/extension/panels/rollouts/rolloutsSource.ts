@@ -25,7 +25,7 @@ import type { RecipeFacts } from './rolloutsHeader.ts';
 import { type StepIndex, StepIndexBuilder } from './rolloutsIndex.ts';
 import { finite, valueText } from './rolloutText.ts';
 
-/** Maximum number of steps whose index is cached. */
+/** Maximum number of step indexes to cache. */
 const keptSteps = 6;
 /** Maximum number of completion characters sent with a group; the rest is sent on request. */
 const groupBudget = 2_000_000;
@@ -56,7 +56,7 @@ export class RolloutsSource {
 		return this.#content;
 	}
 
-	/** Returns the groups of a step without text. */
+	/** Returns a step's groups, without text. */
 	async step(step: number, signal?: AbortSignalLike, split: RolloutSplit = 'train'): Promise<StepContent> {
 		return this.#with(step, split, signal, async (_, index) => index.content);
 	}

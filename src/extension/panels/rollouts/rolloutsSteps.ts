@@ -38,7 +38,7 @@ export class RolloutsSteps {
 		}
 	}
 
-	/** Records the groups of a step that was read. Returns whether this changed the step's columns. */
+	/** Records the groups of a step that has been read. Returns whether this changed the step's columns. */
 	addGroups(step: number, groups: readonly Pick<GroupSummary, 'reward' | 'dead'>[]): boolean {
 		const rewards = groups.flatMap((group) => group.reward.filter((reward) => reward !== null));
 		const sum = rewards.reduce((all, reward) => all + reward, 0);

@@ -48,19 +48,19 @@ export interface RunExplorerOptions {
 	readonly content: () => Promise<RunContent>;
 	readonly rollout: (place: Place) => Promise<RolloutLine>;
 	readonly tags: () => TraceTags;
-	/** Returns the name of the rater in this window. */
+	/** Returns the rater's name in this window. */
 	readonly rater: () => string;
 	readonly post: (event: ExplorerEvent) => void;
 	/** Created on first use. */
 	readonly continueFrom: () => Promise<Pick<ContinueFrom, 'policy' | 'generate'>>;
-	/** The index worker and the run folder under which it indexed the run; null if there is no index. */
+	/** The index worker and the run folder that it indexed the run under; null if there is no index. */
 	readonly rolloutIndex?: { readonly answers: IndexAnswers; readonly folder: string } | null;
 	/** Minimum interval between events from a scan or continuation, in milliseconds; default 100 ms. */
 	readonly updateMs?: number;
 }
 
 const maxTurns = 20_000;
-/** Minimum number of steps for a splitting rule to be considered suitable. */
+/** Minimum number of steps that a suitable splitting rule produces. */
 const fewSteps = 3;
 
 /**
@@ -133,7 +133,7 @@ export class RunExplorer extends Disposable {
 		policy: async ({ step }) => (await this.#options.continueFrom()).policy(step),
 	};
 
-	/** Handles a command from the webview whose results are streamed. */
+	/** Handles a webview command that streams its results. */
 	take(command: ExplorerCommand): void {
 		switch (command.type) {
 			case 'scanPrompt':

@@ -12,7 +12,7 @@ export interface ScanCount {
 	rollouts: number;
 	/** Number of unreadable records and missing steps. */
 	skipped: number;
-	/** Whether data was skipped to limit the duration. */
+	/** Whether data was skipped to save time. */
 	bounded: boolean;
 }
 

@@ -4,7 +4,7 @@ import { engineTitles } from '../../../runs/engineFacts.ts';
 import { readMetricsEnd, readResolvedRecipe } from '../../../runs/runReader.ts';
 import { displayText, isForeign, nameOf, projectOf, type RunView } from '../../runView.ts';
 
-/** Parts of a row that are read from files. */
+/** Parts of a row read from files. */
 export interface ReadRow {
 	readonly recipe: RunTableRow['recipe'];
 	readonly metrics: RunTableRow['metrics'];

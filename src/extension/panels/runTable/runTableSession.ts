@@ -18,13 +18,13 @@ interface Entry {
 	read: ReadRow | null;
 }
 
-/** Number of runs read concurrently, and sent together. */
+/** Number of runs read concurrently and sent together. */
 const together = 16;
 const sentTogether = 128;
 
 /**
- * Extension side of the run table. First sends data from the run list, then each run's recipe and metrics.
- * Files are read again only if the run has changed.
+ * Extension side of the run table. First sends data from the run list, then each run's recipe and metrics. Files are
+ * reread only if the run has changed.
  */
 export class RunTableSession extends Disposable {
 	readonly #needs: Needs;

@@ -104,7 +104,7 @@ export class StrategiesSession extends Disposable {
 		return { rows, total: wanted.length };
 	}
 
-	/** Returns the log of a search. Fails with `missing` if it was not saved. */
+	/** Returns a search's log. Fails with `missing` if it was not saved. */
 	async treeOf(point: string, problem: number): Promise<string> {
 		const path = join(this.#options.folder, comparisonTree(point, problem));
 		if ((await lstat(path).catch(() => null))?.isFile()) return path;
@@ -121,7 +121,7 @@ export class StrategiesSession extends Disposable {
 	}
 }
 
-/** Returns the prompt of a row followed by its other columns, because rows can have the same prompt. */
+/** Returns a row's prompt followed by its other columns, because rows can have the same prompt. */
 function episodeLabel(prompt: string, row: ComparedProblem['row']): string {
 	const { prompt: _, calls: __, ...columns } = row;
 	const others = Object.entries(columns).filter(([, value]) => value !== null);

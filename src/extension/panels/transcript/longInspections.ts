@@ -17,15 +17,15 @@ export interface InspectionOutcome {
 const pause = { ms: 5000, durations: 5 } as const;
 
 /**
- * Inspects a text with one message per line, in a worker thread. As long as the text only grows, the last result
- * remains valid for its beginning, and the whole text is inspected again from time to time.
+ * Inspects text with one message per line, in a worker thread. As long as the text only grows, the last result remains
+ * valid for its beginning, and the whole text is reinspected now and then.
  */
 export class LongInspections extends Disposable {
 	readonly #report: (outcome: InspectionOutcome) => void;
 	#lines: TextLines | null = null;
 	#running: RunningInspection | null = null;
 	#timer: NodeJS.Timeout | undefined;
-	/** Whether the text has grown since the running or last inspection began. */
+	/** Whether the text has grown since the current or last inspection began. */
 	#behind = false;
 	/** Result for the text, or for its beginning. */
 	latest: InspectionOutcome | null = null;
@@ -36,7 +36,7 @@ export class LongInspections extends Disposable {
 		this.register(toDisposable(() => this.#stop()));
 	}
 
-	/** Inspects a text; null if the shown text does not have one message per line. */
+	/** Inspects the given lines; null if the current text does not have one message per line. */
 	follow(lines: TextLines | null): void {
 		const grown = lines?.grown === true && this.#lines !== null;
 		this.#lines = lines;
@@ -66,7 +66,7 @@ export class LongInspections extends Disposable {
 		} catch (error) {
 			outcome = { inspection: null, failure: Failure.from(error).message };
 		}
-		// The panel now shows a different text, or none.
+		// The panel now shows different text, or none.
 		if (running !== null && running !== this.#running) return;
 		this.#running = null;
 		running?.cancel();

@@ -21,7 +21,7 @@ export class TranscriptSession extends Disposable {
 	readonly #open: typeof openTranscriptText;
 	readonly #inspections: LongInspections;
 	#text: TranscriptText | null = null;
-	/** Index of the conversation to show from a file whose conversations are read one at a time. */
+	/** Index of the conversation to show if the file's conversations are read one at a time. */
 	#sample = 0;
 	#growth: IDisposable | undefined;
 	/** Text last announced to the page. */
@@ -49,12 +49,12 @@ export class TranscriptSession extends Disposable {
 		this.#snapshot();
 	}
 
-	/** Titles of the conversations in a file whose conversations are read one at a time; otherwise empty. */
+	/** Titles of the file's conversations if they are read one at a time; otherwise empty. */
 	get samples(): readonly string[] {
 		return this.#text?.samples?.titles ?? [];
 	}
 
-	/** Shows another conversation of the file. */
+	/** Shows another conversation in the file. */
 	async choose(sample: number): Promise<void> {
 		if (sample >= this.samples.length) return;
 		this.#sample = sample;
@@ -109,7 +109,7 @@ export class TranscriptSession extends Disposable {
 				this.#replace(text);
 				this.#growth = text.byLines?.onGrowth?.(() => {
 					this.#version++;
-					// Otherwise, the page would append the lines to a different text.
+					// Otherwise, the page would append the lines to different text.
 					if (text === this.#announced) this.#snapshot(true);
 				});
 				this.#inspections.follow(text.byLines ?? null);

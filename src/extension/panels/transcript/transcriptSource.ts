@@ -26,7 +26,7 @@ import {
 import { type LoadedLines, MessageLines, pagedBytes } from '../../../runs/transcript/messageLines.ts';
 import { type SpooledLines, spoolMessages, spoolSample } from '../../../runs/transcript/spooledLines.ts';
 
-/** Text that is read in pieces. */
+/** Text read in pieces. */
 export interface TranscriptText {
 	/** Key that changes with the text. */
 	readonly identity: string;
@@ -37,7 +37,7 @@ export interface TranscriptText {
 	close(): Promise<void>;
 	/** Present if the text has one message per line. */
 	readonly byLines?: TextLines;
-	/** Present if the file contains several conversations, of which one is read at a time. */
+	/** Present if the file contains several conversations that are read one at a time. */
 	readonly samples?: TextSamples;
 }
 
@@ -48,7 +48,7 @@ export interface TextSamples {
 	readonly index: number;
 }
 
-/** Lines of a text with one message per line. */
+/** Lines of text with one message per line. */
 export interface TextLines {
 	readonly count: number;
 	/** Whether the text is the previously opened one, with lines appended. */
@@ -65,7 +65,7 @@ export interface TextLines {
 
 /** Maximum bytes per message to the webview. */
 const pieceBytes = 256 * 1024;
-/** Maximum number of messages of a rollout that are sent at once. */
+/** Maximum number of a rollout's messages sent at once. */
 const wholeRollout = 5000;
 
 /**
@@ -73,7 +73,7 @@ const wholeRollout = 5000;
  * long).
  * Fails with `cancelled` if the signal fires while a long log is read.
  * @param before the previously opened text, whose lines are reused if the file has grown
- * @param sample index of the conversation to read from a file whose conversations are read one at a time
+ * @param sample index of the conversation to read if the file's conversations are read one at a time
  */
 export function openTranscriptText(
 	place: TranscriptPlace,
@@ -209,7 +209,7 @@ async function openSample(
 ): Promise<TranscriptText> {
 	const index = Math.min(sample, samples.length - 1);
 	const chosen = samples[index] as LoggedSample;
-	// Identifies this sample alone, because the others change while a log is being written.
+	// Identifies only this sample, because the others change while a log is being written.
 	const own = `${file}:${chosen.stamp}:${index}/${samples.length}`;
 	if (own === before?.identity) {
 		await handle.close();
@@ -371,7 +371,7 @@ async function openRollout(place: TranscriptPlace & { kind: 'rollout' }): Promis
 	const rollouts = await run.open(place.step, place.split);
 	try {
 		const line = await rollouts.rollout(await find(rollouts, place));
-		// Only pass on the parts shown by the inspector. A text with tool calls is read as messages, as in the rollouts panel.
+		// Only pass on the parts shown by the inspector. Text with tool calls is read as messages, as in the rollouts panel.
 		const messages = completionMessages(line);
 		const asked = typeof line.prompt === 'string' ? [{ role: 'user', content: line.prompt }] : line.prompt;
 		const prompt = messages === null ? line.prompt : asked;

@@ -8,7 +8,7 @@ const maxListed = 200;
 const cut = (text: string, longest: number) => (text.length > longest ? `${text.slice(0, longest - 1)}…` : text);
 const cutAll = (texts: readonly string[]) => texts.slice(0, maxListed).map((text) => cut(text, longestWords));
 
-/** Shortens a value from an untrusted log to a maximum JSON length. */
+/** Truncates a value from an untrusted log to a maximum JSON length. */
 function cutValue(value: unknown): unknown {
 	if (typeof value === 'string') return cut(value, longestText);
 	if (typeof value !== 'object' || value === null) return value;
@@ -22,8 +22,7 @@ function cutRecord(record: Readonly<Record<string, unknown>>): Record<string, un
 }
 
 /**
- * Limits the size of an event for the view, so that a single log line cannot fill a window. `cut` indicates that text
- * was truncated.
+ * Limits the size of an event so that a single log line cannot flood the view. `cut` indicates that text was truncated.
  */
 export function cutEvent(event: TreeEvent): TreeEvent {
 	switch (event.t) {

@@ -9,7 +9,7 @@ import type { TreeEvent } from '../../../protocol/treeLog.ts';
 import { readTreeLine, TreeLineFault } from '../../../runs/searchLog.ts';
 import { cutEvent } from './treeEventCut.ts';
 
-/** Facts about a tree file other than its events. */
+/** Facts about a tree file, apart from its events. */
 export interface TreeFileFacts {
 	/** File format, if written by another program; otherwise null. */
 	readonly foreign: string | null;
@@ -20,7 +20,7 @@ export interface TreeFileFacts {
 	readonly episodes: boolean;
 	/** Descriptions of unreadable parts. */
 	readonly faults: readonly string[];
-	/** Problem that the search tries to solve, if known. */
+	/** Problem the search is trying to solve, if known. */
 	readonly problem: string | null;
 }
 
@@ -28,15 +28,15 @@ export interface TreeFileFacts {
 export interface TreeFeed {
 	readonly facts: TreeFileFacts;
 	/**
-	 * Returns the next events, one line each without the line end, in the format of treeEventReader.ts; null if there are
+	 * Returns the next events, one line each without line endings, in the format of treeEventReader.ts; null if there are
 	 * none at the moment; or 'replaced' if the file was replaced and all earlier events are invalid.
 	 */
 	next(): Promise<readonly Uint8Array[] | null | 'replaced'>;
-	/** Returns the complete text of a node. */
+	/** Returns a node's complete text. */
 	text(node: number): Promise<string>;
 }
 
-/** Maximum time for decoding lines without yielding to the editor, in milliseconds. */
+/** Maximum time to decode lines before yielding to the editor, in milliseconds. */
 const stretchMs = 3;
 const longestLineBytes = 8 << 20;
 const maxEvents = 500_000;
@@ -179,7 +179,7 @@ export class OwnTreeFeed implements TreeFeed {
 		return events;
 	}
 
-	/** Reads the log again up to the node, because text is not kept in memory. */
+	/** Rereads the log up to the node, because text is not kept in memory. */
 	async text(node: number): Promise<string> {
 		const tail = new LineTail(dirname(this.#path), basename(this.#path));
 		const mark = `"id":${node},`;

@@ -24,7 +24,7 @@ export interface TreeSessionOptions {
 	readonly open?: typeof openTreeFeed;
 }
 
-/** Number of events in the first batch. A small batch lets the view draw the beginning of a large tree early. */
+/** Number of events in the first batch. A small batch lets the view start drawing a large tree early. */
 const firstEvents = 1000;
 const batchEvents = 4000;
 const batchBytes = 2 << 20;
@@ -66,7 +66,7 @@ export class TreeSession extends Disposable {
 		);
 	}
 
-	/** Paths of the shown files. */
+	/** Paths of the files shown. */
 	get paths(): readonly string[] {
 		return [...this.#sides.values()].map(({ path }) => path);
 	}
@@ -226,7 +226,7 @@ export class TreeSession extends Disposable {
 		return true;
 	}
 
-	/** Sends the file facts again if they have changed. */
+	/** Resends the file facts if they have changed. */
 	async #reportSource(side: Side, shown: Shown, feed: TreeFeed): Promise<void> {
 		const source = await this.#sourceOf(shown, feed);
 		const text = JSON.stringify(source);
@@ -256,7 +256,7 @@ export class TreeSession extends Disposable {
 	}
 }
 
-/** Joins lines into one byte array. `size` is their total size without line ends. */
+/** Joins lines into one byte array. `size` is their total size without line endings. */
 function joined(lines: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
 	const text = new Uint8Array(size + Math.max(0, lines.length - 1));
 	let at = 0;
@@ -273,7 +273,7 @@ function reasonAgainst(facts: TreeFeed['facts']): string | null {
 	return facts.hasSpec ? null : 'The log does not include the policy and strategy of the search.';
 }
 
-/** Returns the display name of a log: its user-assigned name, or its problem. */
+/** Returns a log's display name: its user-assigned name, or its problem. */
 function titleOf(path: string, problem: string | null): string {
 	const asked = problem === null || !isMadeName(path) ? '' : displayText(problem, 80);
 	return asked || displayText(basename(path).replace(/\.jsonl?$/, ''));

@@ -13,7 +13,7 @@ import type {
 import { resultParts } from '../../../protocol/verificationMessages.ts';
 import type { FileVerification, RewardResults } from '../../rewards/fileVerification.ts';
 
-/** Maximum length of text in lists and of evidence, in characters. */
+/** Maximum length of list text and evidence, in characters. */
 const shownCharacters = 160;
 const evidenceCharacters = 8_000;
 /** Maximum number of rows per message, because the process that creates messages also serves the editor. */

@@ -49,7 +49,7 @@ export interface VerificationSessionOptions {
 	readonly part?: ResultPart;
 }
 
-/** Identifies the rollout from which a row was created. */
+/** Identifies the rollout that a row came from. */
 export interface RolloutOfRow {
 	readonly run: string;
 	readonly step: number;
@@ -61,7 +61,7 @@ export class VerificationSession extends Disposable {
 	readonly #options: VerificationSessionOptions;
 	#part: ResultPart | null;
 	#shown: Shown | null = null;
-	/** Objects from which the current result was computed; if they differ, so does the result. */
+	/** Objects that the current result was computed from; if they differ, so does the result. */
 	#made: readonly unknown[] = [];
 	#result = 0;
 	#awake = false;
@@ -87,7 +87,7 @@ export class VerificationSession extends Disposable {
 		this.#look();
 	}
 
-	/** Part of the verification that is shown. */
+	/** Part of the verification currently shown. */
 	get part(): ResultPart | null {
 		return this.#shown?.view === 'verification' ? this.#shown.part : null;
 	}
@@ -122,7 +122,7 @@ export class VerificationSession extends Disposable {
 		return row;
 	}
 
-	/** Returns the rollout of a row, or null if the row does not come from a run. */
+	/** Returns a row's rollout, or null if the row does not come from a run. */
 	rollout(result: number, index: number): RolloutOfRow | null {
 		const shown = this.#expect(result);
 		const row = this.row(result, index);

@@ -27,7 +27,7 @@ export interface Tool {
 	readonly parameters: readonly string[] | null;
 }
 
-/** Environment in a file: its class, and known facts about it. */
+/** Environment in a file: its class, and what is known about it. */
 export interface EnvironmentFile {
 	readonly kind: Constructor;
 	readonly description: EnvironmentDescription;

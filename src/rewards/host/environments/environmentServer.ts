@@ -29,7 +29,7 @@ import { earnedSince, turnRewardCount } from './turnRewards.ts';
  * Maximum length of an observation, in characters. A trainer would drop longer ones, because they exceed any context.
  */
 const maxObservation = 1 << 20;
-/** Length to which a result is truncated if it is too long to be used. */
+/** Length that an overlong result is truncated to. */
 const cutLength = 2000;
 
 type HostError = NonNullable<ResetReply['error']>;
@@ -80,7 +80,7 @@ export class EnvironmentServer {
 		};
 	}
 
-	/** Starts an episode in an instance, which is created on first use and reused afterwards. */
+	/** Starts an episode in an instance, which is created on first use and then reused. */
 	async reset(request: ResetRequest): Promise<ResetReply> {
 		return await this.#settled(await this.#reset(request));
 	}

@@ -6,7 +6,7 @@ const maxNodes = 2000;
 type Summary = Record<string, unknown>;
 
 /**
- * Summarizes the state of an environment as JSON, as state_summary.py does: for people who step through an episode, and
+ * Summarizes the state of an environment as JSON, as state_summary.py does: for users stepping through an episode, and
  * for checks that compare states. The size is bounded, no matter what the environment stores. Private fields (`#name`)
  * are not accessible. Never throws.
  */

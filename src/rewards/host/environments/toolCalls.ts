@@ -81,14 +81,14 @@ function failure(name: string, message: string, at: object): CallResult {
 	return { name, content, failed: true, message: message.slice(0, maxMessage), ...at };
 }
 
-/** Returns the text of a result: a string unchanged, and anything else as JSON. */
+/** Returns a result as text: a string unchanged, anything else as JSON. */
 function textOf(value: unknown): string {
 	if (typeof value === 'string') return value;
 	if (typeof value === 'bigint') return String(value);
 	return JSON.stringify(value) ?? 'null';
 }
 
-/** Returns the message of an error without its type, as the model sees it. */
+/** Returns an error's message without its type, as the model sees it. */
 function messageOf(error: unknown, described: string): string {
 	try {
 		return error instanceof Error ? String(error.message) : typeof error === 'string' ? error : described;

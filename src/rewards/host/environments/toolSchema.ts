@@ -10,8 +10,8 @@ export function parameterNames({ node }: Declared): string[] | null {
 }
 
 /**
- * Derives a tool's JSON schema from its types and JSDoc comment, equal to the one that src/rewards/python derives from the
- * same tool in Python. Throws SchemaFault.
+ * Derives a tool's JSON schema from its types and JSDoc comment. The result equals what src/rewards/python derives from
+ * the same tool in Python. Throws SchemaFault.
  */
 export function toolSchema(name: string, method: Declared): ToolSchema {
 	const { node, module } = method;
@@ -56,7 +56,7 @@ function readParameter(name: string, parameter: TypedNode, method: Declared) {
 	return { argument, reading: { ...reading, optional: reading.optional || hasDefault || target.optional === true } };
 }
 
-/** Returns the type of a parameter without an annotation, as determined by its default. */
+/** Returns the type of an unannotated parameter, inferred from its default. */
 function readDefault(name: string, argument: string, value: TypedNode | null): TypeReading {
 	const type = value?.type === 'Literal' ? typeof value.value : '';
 	if (!['string', 'number', 'boolean'].includes(type)) {

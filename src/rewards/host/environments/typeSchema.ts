@@ -1,6 +1,6 @@
 import { type Declared, nameOf, type TypedModule, type TypedNode } from './typedModule.ts';
 
-/** A JSON schema in the form of `transformers.utils.get_json_schema` (5.18), which trainers use. */
+/** A JSON schema in the format of `transformers.utils.get_json_schema` (5.18), which trainers use. */
 export type JsonSchema = { [key: string]: unknown };
 
 /** Thrown if a tool cannot be described to a model. */
@@ -35,8 +35,9 @@ const keywords: Readonly<Record<string, JsonSchema>> = {
 const maxDepth = 20;
 
 /**
- * Derives the JSON schema of a type. An alias named `integer` produces the type `integer`, as in typescript-json-schema
- * (`type integer = number`), because TypeScript has no integer type. Throws the text of the part that has no schema.
+ * Derives the JSON schema for a type. An alias named `integer` produces the type `integer`, as in
+ * typescript-json-schema (`type integer = number`), because TypeScript has no integer type. Throws the text of the part
+ * that has no schema.
  */
 export function readType(node: TypedNode, module: TypedModule): TypeReading {
 	const members = membersOf({ node, module }, 0);

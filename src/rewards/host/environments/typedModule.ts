@@ -160,7 +160,7 @@ function parsedText(text: string): ParsedText {
 	return { body, comments };
 }
 
-/** Returns the name of an identifier, or null for other nodes. */
+/** Returns an identifier's name, or null for other nodes. */
 export function nameOf(node: unknown): string | null {
 	const { type, name, value } = (node ?? {}) as { type?: unknown; name?: unknown; value?: unknown };
 	if (type === 'Identifier' && typeof name === 'string') return name;

@@ -13,7 +13,7 @@ def _cut(text):
 
 
 def message_of(error):
-    """Returns the message of an exception, even if its __str__ method raises."""
+    """Returns an exception's message, even if its __str__ method raises."""
     name = type(error).__name__
     try:
         text = str(error)

@@ -12,7 +12,7 @@ from .module_file import LoadFault
 
 class EpisodeEnd(BaseException):
     """Raised by an instance if its episode cannot continue. `kind` is one of those in src/protocol/episode.ts. Not a
-    subclass of Exception, so it does not become the result of a tool.
+    subclass of Exception, so it does not become a tool result.
     """
 
     def __init__(self, kind, message):
@@ -75,7 +75,7 @@ def imported_fault(error, what):
 
 
 def _installed(names):
-    """Returns [(name, version, folder)] of the installations that an import could find. Each folder counts once."""
+    """Returns [(name, version, folder)] for the installations that an import could find. Each folder counts once."""
     found = {}
     for distribution in importlib.metadata.distributions():
         name = (distribution.metadata["Name"] or "").lower().replace("_", "-")

@@ -6,7 +6,7 @@ import os
 def limit_memory(megabytes):
     """
     Makes an allocation far beyond the limit raise MemoryError. The actual limit is on resident memory, which the
-    parent process monitors; this one catches memory growth that is too fast for the monitoring. Limits private
+    parent process monitors; this one catches memory growth that outpaces the monitoring. Limits private
     writable memory (RLIMIT_DATA) rather than address space, because CUDA reserves terabytes of address space. Allows
     for thread stacks and buffers of numeric libraries, which are reserved but not used.
     """

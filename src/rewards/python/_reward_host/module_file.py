@@ -93,7 +93,7 @@ def _import_fault(error, path):
 
 
 def local_files(path):
-    """Returns all loaded files in the folder of a file and its subfolders, with the file itself first."""
+    """Returns all loaded files in a file's folder and its subfolders, with the file itself first."""
     folder = os.path.dirname(path) + os.sep
     installed = tuple(
         os.path.join(place, "") for place in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")} if place

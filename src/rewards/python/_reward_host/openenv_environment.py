@@ -224,7 +224,7 @@ class OpenEnvEpisode:
 
     @property
     def turn_rewards(self):
-        """Rewards of steps, if the episode earns their sum."""
+        """Step rewards, if the episode earns their sum."""
         return self._rewards if self._environment.sums else None
 
     def get_reward(self):

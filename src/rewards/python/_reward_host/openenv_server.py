@@ -1,4 +1,4 @@
-"""The server of an OpenEnv folder, in a thread of this process, and requests to any OpenEnv server."""
+"""Runs an OpenEnv folder's server in a thread of this process, and sends requests to any OpenEnv server."""
 
 import http.client
 import importlib
@@ -55,7 +55,7 @@ class FolderServer:
         end = time.monotonic() + 30
         while not server.started:
             if not thread.is_alive() or time.monotonic() > end:
-                raise libraries.fault("invalid", f"The server of {self.name} did not start")
+                raise libraries.fault("invalid", f"The server for {self.name} did not start")
             time.sleep(0.01)
 
 
@@ -78,7 +78,7 @@ def web_address(written):
     parts = urllib.parse.urlsplit(written)
     scheme = {"ws": "http", "wss": "https"}.get(parts.scheme, parts.scheme)
     if scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
-        raise libraries.fault("invalid", f"{written} is not the address of a server", "Use http://HOST:PORT.")
+        raise libraries.fault("invalid", f"{written} is not a server address", "Use http://HOST:PORT.")
     return urllib.parse.urlunsplit((scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
 
 
@@ -105,5 +105,5 @@ def read_json(address, optional=False):
         if optional:
             return {}
         base = address.rpartition("/")[0]
-        message = f"No OpenEnv server answers at {base} ({error})"
+        message = f"No OpenEnv server responded at {base} ({error})"
         raise libraries.fault("unavailable", message, "Check the address, and that the server is running.")

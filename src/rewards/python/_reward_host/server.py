@@ -120,7 +120,7 @@ class Server:
         if kind != "environment" or name not in _OF_ENVIRONMENTS:
             raise NotImplementedError
         if self._environments is None:
-            # Imported on demand, because it takes a third of the time that a reward host needs to start.
+            # Imported on demand, because it takes a third of a reward host's startup time.
             from .environments import Environments
 
             self._environments = Environments(self._capture, (Cancelled,))

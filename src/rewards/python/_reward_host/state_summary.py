@@ -1,4 +1,4 @@
-"""Summarizes the state of an environment as JSON, for people who step through an episode and for checks that compare
+"""Summarizes the state of an environment as JSON, for users stepping through an episode and for checks that compare
 states. The size of the summary is bounded, no matter what the environment stores.
 """
 

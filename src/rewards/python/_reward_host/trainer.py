@@ -14,7 +14,7 @@ def trainer_state(step):
 
 
 class Metrics:
-    """Means of the values that rewards log with `log_metric(name, value)`. TRL averages them over a step as well."""
+    """Means of the values that rewards log with `log_metric(name, value)`. TRL also averages them over a step."""
 
     def __init__(self):
         self._values = {}

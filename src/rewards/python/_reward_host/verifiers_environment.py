@@ -15,7 +15,7 @@ from .tool_calls import ToolFailed
 from .verifiers_messages import append_messages, from_chat, tool_turn
 
 _OLDEST = (0, 4)
-# Internal parts of the library (0.4) that this adapter uses, although later versions might not have them.
+# Library internals (0.4) that this adapter relies on; later versions might not have them.
 _INTERNAL = {"verifiers.v1.mcp.server": ("_call_state",), "verifiers.v1.session": ("hook_boundary",)}
 _MAX_CACHED = 100_000
 
@@ -173,7 +173,7 @@ class _Server:
             raise libraries.fault("unsupported", message)
         kind = getattr(getattr(config, "runtime", None), "type", "subprocess")
         if kind != "subprocess" or getattr(config, "colocated", False):
-            raise libraries.fault("unsupported", f"The tools {name} of {identifier} need the {kind} runtime of an agent")
+            raise libraries.fault("unsupported", f"The tools {name} of {identifier} need an agent's {kind} runtime")
         self.toolset = toolset
         self.mcp = MCPServer(name, log_level="ERROR")
         event_loop().run_until_complete(self._open())
@@ -340,7 +340,7 @@ def _trace_of(task):
 
 
 def _wants_runtime(task):
-    """Returns whether a hook of the task uses the runtime, which then has to be started."""
+    """Returns whether a task hook uses the runtime. If so, it has to be started."""
     from verifiers.v1.task import Task
 
     kind = type(task)

@@ -291,7 +291,7 @@ def descriptors():
             status = os.fstat(descriptor)
         except OSError:
             continue
-        # This device replaces a file that was closed.
+        # A closed file is replaced with this device.
         if status.st_rdev == os.makedev(1, 3):
             continue
         try:
@@ -587,7 +587,7 @@ def zombies():
 
 @attempt
 def orphans():
-    """Starts 200 processes whose parent exits before them, so another process must reap them."""
+    """Starts 200 processes whose parent exits before they do, so another process must reap them."""
     for _ in range(200):
         pid = os.fork()
         if pid == 0:

@@ -30,7 +30,7 @@ class Stopped(BaseException):
 
 # Raising these would end an iteration in the checker instead of failing it: all(map(f, values)) would then be true.
 UNSAFE = (StopIteration, StopAsyncIteration, GeneratorExit, SystemExit, KeyboardInterrupt, AssertionError)
-# Requests since the test began, and how many were calls. pytest inspects attributes of the objects it finds.
+# Requests since the test began, and how many of them were calls. pytest inspects attributes of the objects it finds.
 state = {"stopped": False, "requests": 0, "calls": 0}
 error_classes = {}
 # Names from the answer that the tests can see.
@@ -177,8 +177,8 @@ def encode(value):
         return {"t": "builtin", "v": value.__name__}
     kind = value if isinstance(value, type) else type(value)
     of_answer = isinstance(value, (Remote, Later)) or kind in error_classes.values()
-    # Once the answer has returned something, the answer might have caused this call, for example by returning an object
-    # that has `sort` instead of a list.
+    # Once the answer has returned something, it might have caused this call itself, for example by returning an object
+    # with `sort` instead of a list.
     if state["calls"] == 0 and (isinstance(value, types.FunctionType) or (kind.__flags__ & HEAP_TYPE and not of_answer)):
         raise Misunderstood(f"they pass a {kind.__name__} to the answer, which can only receive plain values")
     raise TypeError(f"a test cannot pass a value of type {kind.__name__}")
@@ -652,7 +652,7 @@ def calls_by_itself(tree, name):
 def same(value, expected, tolerance):
     """
     Returns whether two values are equal as JSON: tuples equal lists, and True is not 1. Integers must match exactly,
-    and decimals within the row's tolerance. The tolerance is relative to the expected value, so no infinite value is
+    and floats within the row's tolerance. The tolerance is relative to the expected value, so no infinite value is
     close to anything.
     """
     if isinstance(value, (list, tuple)) and isinstance(expected, list):

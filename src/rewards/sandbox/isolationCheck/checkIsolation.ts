@@ -16,7 +16,7 @@ export interface CheckOptions {
 	onAttempt?(attempt: IsolationAttempt, done: number, total: number): void;
 }
 
-/** Limits that are high enough for an attempt to fail only because of what it tries, not because of another limit. */
+/** Limits high enough that an attempt fails only because of what it tries, not because of another limit. */
 const wide: Partial<SandboxLimits> = {
 	wallMs: 15_000,
 	cpuSeconds: 30,

@@ -15,17 +15,14 @@ export interface EscapeAttempt {
 	readonly expected: string;
 	/** Limits being tested. All others are high enough for the attempt to succeed. */
 	readonly limits?: Partial<SandboxLimits>;
-	/**
-	 * Whether to run the attempt without a sandbox as well, because it does nothing that an ordinary program would not
-	 * do.
-	 */
+	/** Whether the attempt also runs without a sandbox, since it does nothing that an ordinary program would not do. */
 	readonly mild?: boolean;
 	/**
-	 * Whether the attempt could use up the machine's resources if not stopped, so nothing else may run at the same time.
+	 * Whether the attempt could exhaust the machine's resources if not stopped. If so, nothing else may run alongside it.
 	 */
 	readonly alone?: boolean;
 	/**
-	 * Checks the outcome from outside the sandbox if the attempt itself cannot know it. Default: uses the attempt's own
+	 * Checks the outcome from outside the sandbox if the attempt itself cannot tell. Default: uses the attempt's own
 	 * report.
 	 */
 	judge?(said: Said, run: SandboxOutput, surroundings: Surroundings): Verdict | Promise<Verdict>;

@@ -41,7 +41,7 @@ export interface About {
 /** Resources outside the sandbox that attempts try to access: files, servers, a process, a secret. */
 export interface Surroundings {
 	readonly about: About;
-	/** @param signaled whether a signal was sent, which can take a moment to have an effect */
+	/** @param signaled whether a signal was sent, which may not take effect immediately */
 	victimLives(signaled: boolean): Promise<boolean>;
 	/** Returns files that attempts have created outside the sandbox. */
 	appeared(): Promise<string[]>;
@@ -96,7 +96,7 @@ export async function makeSurroundings(workspace: string): Promise<Surroundings>
 				try {
 					process.kill(pid, 'SIGKILL');
 				} catch {
-					// It has ended in the meantime.
+					// It has already exited.
 				}
 			}
 		});

@@ -1,7 +1,7 @@
 import { type ArrowField, readSchema } from './arrowSchema.ts';
 import { FlatTable } from './flatTable.ts';
 
-/** Maximum metadata size; most of a schema message is notes added by programs. */
+/** Maximum metadata size; most of a schema message is custom metadata added by programs. */
 const maxMetadata = 16 << 20;
 const maxMessages = 1_000_000;
 /** Number of bytes to read when scanning for messages, because small messages are close together. */

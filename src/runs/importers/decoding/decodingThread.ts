@@ -4,7 +4,7 @@ import type { DecodingAnswer, DecodingRequest, DecodingResult } from './decoding
 /** Base time limit per request; files written by trainers decode in a fraction of a second. */
 const baseMs = 4000;
 const bytesPerMs = 4096;
-/** Idle time after which the thread exits. */
+/** Idle time before the thread exits. */
 const idleMs = 20_000;
 const heapMb = 384;
 

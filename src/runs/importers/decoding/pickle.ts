@@ -61,7 +61,7 @@ export class Pickle {
 		}
 	}
 
-	/** Returns a text that was left encoded. */
+	/** Decodes text that was left encoded. */
 	text({ start, length }: PickleText, encoding: 'utf8' | 'latin1' = 'utf8'): string {
 		return this.#bytes.toString(encoding, start, start + length);
 	}

@@ -40,7 +40,7 @@ const numpyTypes: Readonly<Record<string, string>> = {
 	b1: 'bool',
 };
 
-/** Returns the numbers in a tuple that is a shape or strides, or null if it contains anything else. */
+/** Returns the numbers in a tuple of dimensions or strides, or null if it contains anything else. */
 function integersIn(value: unknown): number[] | null {
 	if (!(value instanceof PickleList)) return null;
 	return value.items.every((item) => Number.isSafeInteger(item) && (item as number) >= 0)
@@ -77,7 +77,7 @@ const isText = (value: unknown): value is string | PickleText =>
 
 const results: Readonly<Record<string, (args: readonly unknown[]) => unknown>> = {
 	'collections.OrderedDict': ([pairs]) => dictOf(pairs),
-	// The first argument is the factory of default values.
+	// The first argument is the default factory.
 	'collections.defaultdict': ([, pairs]) => dictOf(pairs),
 	'builtins.list': ([items]) => (items instanceof PickleList ? items : new PickleList()),
 	'builtins.set': ([items]) => (items instanceof PickleList ? items : new PickleList()),
@@ -98,7 +98,7 @@ const results: Readonly<Record<string, (args: readonly unknown[]) => unknown>> =
 const plainName = (name: string) =>
 	name.replace(/^__builtin__\./, 'builtins.').replace(/^numpy\._core\./, 'numpy.core.');
 
-/** Returns the result of calling a class or function with arguments, without calling it. */
+/** Returns what a call to a class or function would return, without calling it. */
 export function resultOf(called: unknown, args: unknown): unknown {
 	if (!(called instanceof PickleName)) return new PickleObject('object');
 	const name = plainName(called.name);
@@ -106,12 +106,12 @@ export function resultOf(called: unknown, args: unknown): unknown {
 	return known === undefined ? new PickleObject(called.name) : known(args instanceof PickleList ? args.items : []);
 }
 
-/** Applies the state that a pickle sets after an object was created. States of other objects are ignored. */
+/** Applies the state that a pickle sets after creating an object. States of other objects are ignored. */
 export function setState(object: unknown, state: unknown): void {
 	if (!(state instanceof PickleList)) return;
 	if (object instanceof NumpyType) object.bigEndian = state.items[1] === '>';
 	if (!(object instanceof PickleTensor) || object.elements !== null) return;
-	// Version, shape, element type, whether columns are stored first, and the bytes.
+	// Version, shape, element type, whether the array is in column-major order, and the bytes.
 	const [, size, type, byColumn, bytes] = state.items;
 	const read = arrayOf(type, bytes, integersIn(size) ?? []);
 	if (!(read instanceof PickleTensor) || byColumn === true) return;

@@ -21,13 +21,13 @@ interface Opened {
 	readonly pickle: Pickle;
 	readonly items: readonly unknown[];
 	readonly columns: readonly string[];
-	/** Numbers and short texts stored next to the list. */
+	/** Numbers and short strings stored next to the list. */
 	readonly beside: Readonly<Record<string, unknown>>;
 }
 
 /**
  * A list in a file written by `torch.save`: a zip archive with a pickle and one file per tensor storage
- * (torch/serialization.py). Each entry of the list is a row, to which the plain values next to the list are added. Rows can
+ * (torch/serialization.py). Each entry of the list is a row, extended with the plain values next to the list. Rows can
  * also be stored by column (`tableIn`). Runs in the decoding thread.
  */
 export class TorchRows {

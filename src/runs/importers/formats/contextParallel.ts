@@ -3,15 +3,15 @@ import { type Fields, integerOf, listOf, numberOf, textOf } from '../foreignValu
 /*
  * With context parallelism, each rank has the values of some tokens of a response (slice_log_prob_with_cp in
  * miles/backends/training_utils/cp_utils.py, commit 31f1ca961). A sequence is divided into 2 × `cp_size` chunks of
- * equal length. For balance, rank r has chunk r and chunk 2 × `cp_size` - 1 - r. The values of both are concatenated.
- * Each value belongs to the position that predicts its token, one before the token itself.
+ * equal length. For load balancing, rank r has chunk r and chunk 2 × `cp_size` - 1 - r. The values of both are
+ * concatenated. Each value belongs to the position that predicts its token, one before the token itself.
  */
 
 /** Sizes in tokens. */
 interface Sequence {
 	readonly total: number;
 	readonly response: number;
-	/** Length that is divided into chunks: `total`, or the length to which all sequences of the batch are padded. */
+	/** Length that is divided into chunks: `total`, or the length that all sequences in the batch are padded to. */
 	readonly divided: number;
 }
 

@@ -12,8 +12,8 @@ function errorText(value: unknown): string | null {
 
 /**
  * Reads a row of verifiers' `RolloutOutput` (verifiers/legacy/utils/save_utils.py, `state_to_output`). Rows are in the
- * order in which rollouts finished; those for the same example form a group. `metrics` contains the values of the
- * reward functions.
+ * order that rollouts finished; those for the same example form a group. `metrics` contains the values of the reward
+ * functions.
  */
 export function evaluationRow(record: unknown): readonly ForeignRollout[] | string {
 	const row = fieldsOf(record);

@@ -55,7 +55,7 @@ function headerOf(record: unknown): LogHeader {
 	};
 }
 
-/** Inspect's names start with a time. A file with such a name is reported if it is damaged. */
+/** Inspect's file names start with a timestamp. A file with such a name is reported if it is damaged. */
 const ownName = /^\d{4}-\d\d-\d\dT[\d+-]+_.+\.json$/;
 
 async function isJsonLog(folder: FolderView, path: string): Promise<boolean> {
@@ -127,9 +127,7 @@ const rollouts: readonly RolloutFiles[] = [
 	},
 ];
 
-/**
- * Returns the combined state of the logs: that of a log that failed, was canceled or has not ended takes precedence.
- */
+/** Returns the combined state of the logs; a log that failed, was canceled or has not ended takes precedence. */
 function stateOf(headers: readonly LogHeader[]): Pick<RunFacts, 'status' | 'open'> {
 	const statuses = headers.map(({ status }) => status);
 	if (statuses.includes('started')) return { open: true };

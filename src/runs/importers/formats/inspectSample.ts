@@ -43,7 +43,7 @@ function scoresIn(sample: Fields): [string, number | null][] {
 	return scores.filter(([name]) => name !== '__proto__');
 }
 
-/** Maximum number of characters that replace references to attachments in a sample. */
+/** Maximum number of characters to substitute for attachment references in a sample. */
 const maxAttached = 32 << 20;
 
 /** Long strings are stored once per sample and referred to by their hash. */

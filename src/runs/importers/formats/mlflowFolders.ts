@@ -21,7 +21,7 @@ const statuses: Readonly<Record<number, NonNullable<RunFacts['status']>>> = {
 
 const maybeNumber = (text: string | undefined) => (text === undefined || text === '' ? null : Number(text));
 
-/** A line "{milliseconds} {value} {step}", to which later versions add the dataset and the model. */
+/** A line "{milliseconds} {value} {step}"; later versions append the dataset and the model. */
 function metricsOf(record: unknown, { file }: { readonly file: string }): readonly ForeignMetrics[] | string {
 	const [time, value, step] = (textOf(record) ?? '').split(' ');
 	const at = integerOf(maybeNumber(step));

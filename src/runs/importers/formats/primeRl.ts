@@ -90,7 +90,7 @@ const updates: AnnotationFiles = {
 const streams: readonly Pick<RolloutFiles, 'pattern' | 'accepts' | 'unlessThere'>[] = [
 	{ pattern: `${traceFolder}/{name}.jsonl`, accepts: ({ name }) => !/[.]index$/.test(name ?? '') },
 	{ pattern: chunks, accepts: isChunk },
-	// Until a chunk is compressed completely, its original exists next to it.
+	// Until a chunk has been fully compressed, its original exists next to it.
 	{ pattern: `${chunks}.zst`, accepts: isChunk, unlessThere: [chunks] },
 	{
 		pattern: `${traceFolder}/{folder}/{name}.jsonl`,
@@ -159,7 +159,7 @@ export const primeRl: RunFormat = {
 		metrics: primeRlMetrics,
 	})),
 	notes: [
-		'All received rollouts are shown, at the step when they arrived. Advantages are known for the rollouts that were trained on; they are matched by trace id.',
+		'All received rollouts are shown at the step in which they arrived. Advantages are known for the rollouts that were trained on; they are matched by trace id.',
 		'The reward is the weighted sum of the scores; null means the rollout was not scored.',
 		'Tokens are recorded as ids; only trained tokens are shown.',
 	],

@@ -128,7 +128,10 @@ export const skyRlEvaluation: RunFormat = {
 	hasSteps: false,
 	rollouts: rolloutsIn(standaloneFolders),
 	metrics: [],
-	notes: ['A standalone evaluation (eval_only) has no step. The means that SkyRL computed are notes.', ...shared],
+	notes: [
+		'A standalone evaluation (eval_only) has no step. The means that SkyRL computed are shown as notes.',
+		...shared,
+	],
 	recognize: (folder) => hasEvaluation(folder, standaloneFolders),
 	async describe(folder) {
 		for (const place of standaloneFolders) {

@@ -111,7 +111,7 @@ function tokensOf(sample: Fields, length: number | null, trained: Trained): Roll
 	const own = ids.slice(ids.length - length);
 	const logprobs = numbersOf(sample.rollout_log_probs);
 	const mask = listOf(sample.loss_mask);
-	// Tokens from tools have the log-probability 0.
+	// Tokens from tools have a log-probability of 0.
 	const isTrained = own.map((_, i) => mask.length !== length || mask[i] !== 0);
 	const version = versionsOfTokens(listOf(sample.weight_versions).map(versionOf), isTrained);
 	return {

@@ -4,7 +4,7 @@ import type { RunFormat } from '../runFormat.ts';
 import { eventFileName } from './eventFiles.ts';
 import { eventMetrics } from './eventMetrics.ts';
 
-/** Text entries that describe a run and are not samples from it. */
+/** Text entries that describe a run rather than being samples from it. */
 const settings = /^(?:args|model_config|config|hparams|hyperparameters|_hparams_)(?:\/|$)/;
 
 /** Reads a text sample, identified by its tag. */

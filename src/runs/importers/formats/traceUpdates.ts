@@ -25,7 +25,7 @@ export function updatedTrace(record: unknown): string | null {
 	return textOf(fieldsOf(record)?.trace_id);
 }
 
-/** Returns the node indices from root to leaf of each branch, in order of the leaves. */
+/** Returns each branch's node indices from root to leaf, in order of the leaves. */
 function branchPaths(nodes: readonly Fields[]): number[][] {
 	const parents = nodes.map(({ parent }, index) => {
 		const at = integerOf(parent);

@@ -27,7 +27,7 @@ const tables = 'files/media/table/{name}.table.json';
 /** Steps that trainers log in addition to W&B's own, which counts calls to log(). */
 const stepKeys = ['train/global_step', 'trainer/global_step', 'global_step', 'training/global_step', '_step'];
 const headRecords = 50;
-/** Largest log to read whole for its last record, which shows how the run ended. */
+/** Largest log to read in full to get its last record, which shows how the run ended. */
 const longestForEnd = 4 << 20;
 
 export function wandbMetrics(record: unknown): readonly ForeignMetrics[] | string {

@@ -81,7 +81,7 @@ test('file errors are reported with their line', () => {
 		[`{"prompt": "p", "chosen": [], "rejected": "b"}`, /line 1: "chosen" is not a string/],
 		[`{"chosen": "a", "rejected": "b"}`, /line 1: has no column "prompt"/],
 		['', /contains no pairs/],
-		['{"prompt": "p", "chosen": "a", "rejected": "a"}', /no pair whose completions differ/],
+		['{"prompt": "p", "chosen": "a", "rejected": "a"}', /no pairs whose completions differ/],
 	];
 	for (const [text, fault] of cases) {
 		assert.throws(

@@ -34,7 +34,7 @@ test('keys that contradict images are reported', () => {
 		[{ engine: 'embedded' }, /"image" needs a vision-language model/],
 		[{ template: { prompt: '{prompt}', think: null, answer: null } }, /Images require a chat template/],
 		[{ template: 'plain' }, /Images require a chat template/],
-		[{ model: { layers: 1, width: 8, heads: 1 } }, /New models do not read images/],
+		[{ model: { layers: 1, width: 8, heads: 1 } }, /New models do not support images/],
 		[{ pytorch: { vllm: {} } }, /cannot be sampled with vLLM/],
 		[
 			{ stages: [{ type: 'sft', steps: 1, learning_rate: 1e-5 }, ...recipe.stages] },

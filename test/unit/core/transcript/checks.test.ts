@@ -172,7 +172,7 @@ describe('schemas', () => {
 		]);
 		assert.deepEqual(faults({ query: 'a', limit: 1, filter: {} }), ['search: filter lacks year']);
 		assert.deepEqual(faults({ query: 'a', limit: 1, tags: ['b', 3] }), ['search: tags[1] is not a string']);
-		assert.deepEqual(faults(['a']), ['search has no fields']);
+		assert.deepEqual(faults(['a']), ['search has invalid arguments']);
 		assert.deepEqual(faults({}, 'find'), ['find is not declared']);
 	});
 

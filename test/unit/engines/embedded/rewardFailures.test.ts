@@ -57,7 +57,7 @@ test('a reward that throws on every row pauses the run, and continuing scores th
 	const paused = await readRecord(run);
 	assert.match(paused.pause?.message ?? '', /^Reward "brevity" \(rewards\/x\.reward\.ts, line 6\) failed on 16 of 16/);
 	assert.match(paused.pause?.message ?? '', /the service is down\. Training is paused before step \d+/);
-	assert.match(paused.pause?.action ?? '', /Continue to score the same batch again.*rewards\.1\.file/);
+	assert.match(paused.pause?.action ?? '', /continue the run to score the same batch again.*rewards\.1\.file/);
 	const [alert] = await alertsOf(run);
 	const { reward, failed, rows, row, line, kind, file, level } = alert as EventLine;
 	assert.deepEqual(

@@ -80,7 +80,7 @@ it('an evaluation plays episodes: they have turns, the reward decides, and a fai
 	const judged = evaluatePolicy({
 		...{ spec: specWith({ environment, judge: { use: 'majority' } }), folder: join(folder, 'judged'), context: search },
 	});
-	await assert.rejects(judged, /judged by the reward of their environment/);
+	await assert.rejects(judged, /judged by their environment's reward/);
 	await writeFile(join(folder, 'mute.env.ts'), guessing.replace('getReward', 'private hidden'));
 	const mute = evaluatePolicy({
 		...{ spec: specWith({ environment: { file: 'mute.env.ts' } }), folder: join(folder, 'mute'), context: search },

@@ -339,7 +339,7 @@ describe('the run banner', () => {
 		assert.equal(crash?.kind, 'error');
 		assert.match(
 			crash?.text ?? '',
-			/^The disk is full\. Free up some disk space\. Resume continues from the checkpoint of step 100/,
+			/^The disk is full\. Free up some disk space\. Resume continues from the checkpoint at step 100/,
 		);
 		assert.deepEqual(
 			crash?.actions.map(({ action }) => action),

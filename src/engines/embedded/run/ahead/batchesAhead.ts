@@ -73,7 +73,7 @@ export class BatchesAhead {
 		for (const order of orders) this.add(host, stage, order);
 	}
 
-	/** Adds a batch, which is sampled after the batches before it. */
+	/** Adds a batch, to be sampled after the earlier ones. */
 	add(host: AheadHost, stage: SamplingStage, order: BatchOrder): void {
 		const { temperature } = order;
 		const outcome = newOutcome();

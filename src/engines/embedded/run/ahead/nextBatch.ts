@@ -25,7 +25,7 @@ export const batchesAhead = (stage: ResolvedGrpoStage): number =>
 
 /**
  * Returns the next generation batch, or `stop` if the run must stop before it. With `max_staleness`, the batch may have
- * been sampled while training on earlier ones, and sampling of a later one starts.
+ * been sampled while training on earlier ones. Also starts sampling later batches.
  */
 export async function nextBatch(
 	host: StageHost,
@@ -78,8 +78,8 @@ async function order(
 }
 
 /**
- * Returns the age of a batch, in updates, with the metric names of TRL's asynchronous trainer. All tokens in a batch
- * have the same age.
+ * Returns the age of a batch, in updates, under the metric names that TRL's asynchronous trainer uses. All tokens in a
+ * batch have the same age.
  */
 export function stalenessMetrics({ max_staleness }: ResolvedGrpoStage, staleness: number): Metrics {
 	if (max_staleness === undefined || max_staleness === 0) return {};

@@ -5,8 +5,8 @@ import type { Sample } from '../../learner.ts';
 export type TokenRanges = readonly (readonly [start: number, end: number])[];
 
 /**
- * An episode as a sequence: a prompt, then the turns of the policy and the answers of the environment. Answers are not
- * trained on.
+ * An episode as a sequence: a prompt, then the policy's turns and the environment's answers. Answers are not trained
+ * on.
  */
 export class Conversation {
 	readonly promptLength: number;

@@ -27,7 +27,7 @@ export const demonstrationDefaults: DemonstrationSettings = { gold: 1, maxTurns:
 /** Number of consecutive unusable episodes after which the stage fails. */
 const patience = 1000;
 
-/** Returns the demonstration for a problem. The same number always results in the same calls. */
+/** Returns the demonstration for a problem. The same number always yields the same calls. */
 export async function playDemonstration(
 	{ runner, description, columns }: OpenedEnvironment,
 	problem: Problem,

@@ -13,7 +13,7 @@ export interface EpisodesRequest {
 	readonly seeds: readonly string[];
 	readonly temperature: number;
 	readonly maxCompletionLength: number;
-	/** Samples the turns of the policy. */
+	/** Samples the policy's turns. */
 	sample(request: SampleRequest): Promise<Sample[]>;
 	readonly signal?: AbortSignal;
 	/** Maximum fraction of failed episodes. If more fail, playing ends with {@link TooManyFailed}. Default 1. */

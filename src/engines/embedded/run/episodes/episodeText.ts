@@ -8,7 +8,7 @@ import type { ToolSchema } from '../../../../protocol/environmentHost.ts';
 import type { EpisodeTurn, ToolCall } from '../../../../protocol/episode.ts';
 import type { PosedProblem } from '../problemFeed.ts';
 
-/** Converts the text of episodes to tokens. Text from the environment never results in tags. */
+/** Converts the text of episodes to tokens. Text from the environment never becomes a tag. */
 export class EpisodeText {
 	readonly tools: readonly ToolSchema[];
 	readonly callTags: TagPair;

@@ -64,7 +64,7 @@ export class LiveEpisode {
 		this.#conversation = new Conversation(this.#posed.promptTokens);
 	}
 
-	/** Whether the policy has the next turn. */
+	/** Whether it is the policy's turn. */
 	get active(): boolean {
 		return this.#stop === null;
 	}
@@ -99,7 +99,7 @@ export class LiveEpisode {
 		});
 	}
 
-	/** Appends a turn of the policy and, if it contains tool calls, their results. */
+	/** Appends a policy turn and, if it contains tool calls, their results. */
 	async act(sample: Sample): Promise<void> {
 		const turn = this.#conversation.addSampled(sample);
 		const written = this.#text.decode(turn);
@@ -178,7 +178,7 @@ export class LiveEpisode {
 	}
 }
 
-/** Returns a turn of the policy as a message with its calls, as in TRL's conversations. */
+/** Returns a policy turn as a message with its calls, as in TRL's conversations. */
 function policyMessage(content: string, calls: readonly ToolCall[]): Message {
 	const made = calls.map((call) => ({ type: 'function', function: { name: call.name, arguments: call.arguments } }));
 	return { role: 'assistant', content, ...(made.length === 0 ? {} : { tool_calls: made }) };

@@ -6,7 +6,7 @@ import { openRunEnvironment, type RunEnvironment } from '../../../../episodes/op
 import type { EnvironmentDescription, ToolSchema } from '../../../../protocol/environmentHost.ts';
 import { rewardCopyPath } from '../../../../runs/rewardCopies.ts';
 
-/** A run's environment, loaded. */
+/** A run's loaded environment. */
 export interface OpenedEnvironment extends RunEnvironment {
 	readonly description: EnvironmentDescription;
 	readonly tools: readonly ToolSchema[];

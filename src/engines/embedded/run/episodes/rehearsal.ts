@@ -24,7 +24,7 @@ const problems = 32;
 const ascii = `\n${Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('')}`;
 
 /**
- * Plays episodes before a model exists, to learn which characters the environment uses and how long its texts are. Half
+ * Plays episodes before a model exists, to learn which characters the environment uses and how long its text is. Half
  * of the episodes follow the solutions in their rows, if there are any. Failed episodes contribute their text so far.
  * Fails with `invalid` if all of them fail, and with `cancelled` when the signal aborts.
  */
@@ -64,20 +64,20 @@ export async function rehearse(
 	]);
 	const longest = (lengths: readonly number[]) => lengths.reduce((max, length) => Math.max(max, length), 0);
 	return {
-		// Text can contain characters that cannot be in a vocabulary; they are replaced when it is read.
+		// Text may contain characters that cannot be in a vocabulary; they are replaced when it is read.
 		texts: [ascii, ...texts.map((text) => text.toWellFormed())],
 		observation: longest(played.map(({ observation }) => characters(observation ?? ''))),
 		demonstration: shown.length === 0 ? 0 : longest(played.map((episode) => demonstrationLength(episode, tools))),
 	};
 }
 
-/** Returns the number of tokens of an episode after its prompt. */
+/** Returns the number of tokens in an episode after its prompt. */
 function demonstrationLength({ turns }: Episode, tools: readonly ToolSchema[]): number {
 	const text = turns.flatMap(({ calls, results }) => [
 		...calls.map((call) => renderToolCall(call, tools)),
 		...results.map(({ content }) => content),
 	]);
-	// Each text has two tags, and each turn has an end token, including the turn that ends the episode.
+	// Each call or result has two tags, and each turn has an end token, including the turn that ends the episode.
 	return text.reduce((sum, one) => sum + characters(one) + 2, turns.length + 1);
 }
 

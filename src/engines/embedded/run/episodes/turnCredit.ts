@@ -24,7 +24,7 @@ function rewardedTurns({ sample, reward, episode }: Rollout, weight: number): Re
 	return { reward, turns };
 }
 
-/** Returns the advantages of the turns of each rollout, see `turnAdvantages`. */
+/** Returns the advantages of each rollout's turns; see `turnAdvantages`. */
 export function creditedTurns(
 	rollouts: readonly Rollout[],
 	weight: number,

@@ -30,7 +30,7 @@ export class CompletionTexts {
 			/** Context length in tokens. */
 			readonly context: number;
 			readonly seed: number;
-			/** Stage index. Two stages get the same rows in different orders. */
+			/** Stage index. Different stages get the same rows in a different order. */
 			readonly index: number;
 		},
 	) {

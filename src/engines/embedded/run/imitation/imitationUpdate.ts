@@ -6,7 +6,7 @@ import type { Sample, Sequence, SftRow } from '../../learner.ts';
 import { checkFinite, optimizerSettings, type StageHost, type Verdict } from '../stageHost.ts';
 import { ofTrained, overAll, trainedLength } from '../trainedTokens.ts';
 
-/** A sequence to imitate. Tokens with `trained` 0 come from an environment and are only read. */
+/** A sequence to imitate. Tokens with `trained` 0 come from an environment and are not trained on. */
 export type ImitatedSequence = Sequence & Pick<Sample, 'trained'>;
 
 interface ImitationOptions {
@@ -18,7 +18,7 @@ interface ImitationOptions {
 /**
  * Performs one imitation update: mean negative log-probability over all trained tokens after the prompts.
  * @param options.also additional metrics, computed whenever held-out accuracy is measured
- * @param options.thoughts number of latent thoughts in the prompts; absent if they have no places for any
+ * @param options.thoughts number of latent thoughts in the prompts; absent if the prompts have no slots for them
  * @param options.metrics metrics of the rows
  */
 export async function imitationUpdate(

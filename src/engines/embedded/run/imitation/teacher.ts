@@ -21,7 +21,7 @@ export function tokenizerOf({ tokenizer, folder }: StoredCheckpoint): Tokenizer 
 }
 
 /**
- * Returns the teacher of each stage. Throws `mismatch` if a teacher's vocabulary differs from the student's, because
+ * Returns the teacher for each stage. Throws `mismatch` if a teacher's vocabulary differs from the student's, because
  * the same token id would then represent different symbols.
  */
 export function teachersOf({ teachers }: ImitationFiles, student: ModelAndTokenizer): Map<number, Teacher> {

@@ -10,7 +10,7 @@ import { checkFinite, optimizerSettings, type StageHost, type Verdict } from '..
 import type { TrainingRow } from '../trainingRow.ts';
 import { type EstimatedRow, estimateBatch } from './criticBatch.ts';
 
-/** Appends an ignored entry to a per-completion-token list. */
+/** Appends an entry, which is ignored, to a list with one entry per completion token. */
 function withLast(values: ArrayLike<number>): PerToken {
 	const longer = new Float32Array(values.length + 1);
 	longer.set(values);

@@ -11,7 +11,7 @@ import type { ModelAndTokenizer } from '../modelAndTokenizer.ts';
 
 /** Preference pair files, read before the vocabulary is known. */
 export interface PairFiles {
-	/** Files by index of the stage that uses them. */
+	/** Files, keyed by the index of the stage that uses them. */
 	readonly byStage: ReadonlyMap<number, { readonly path: string; readonly texts: PairTexts }>;
 	/** SHA-256 over all files, or null if the recipe has no pair files. */
 	readonly hash: string | null;

@@ -11,8 +11,8 @@ import type { SamplingHost } from '../stageHost.ts';
 import { type ReadProposals, readProposals } from './readProposals.ts';
 
 /**
- * Samples a generation batch in which the policy poses the problems that it solves ("Absolute Zero", Zhao et al. 2025,
- * arXiv:2505.03335, section 3). The first groups are proposals, and each of their problems then has its own group.
+ * Samples a generation batch in which the policy poses the problems it solves ("Absolute Zero", Zhao et al. 2025,
+ * arXiv:2505.03335, section 3). The first groups are proposals, and each proposed problem then gets its own group.
  * Proposals are rewarded by `learnability` alone, and answers by all other rewards. Duplicate and invalid proposals get
  * no group, so a batch can be smaller.
  */

@@ -11,7 +11,7 @@ export interface ReadProposals {
 	 * trained on.
 	 */
 	readonly of: readonly (number | 'invalid' | 'held-out')[];
-	/** Distinct problems, in order of their first proposals. */
+	/** Distinct problems, in order of first proposal. */
 	readonly problems: readonly PosedProblem[];
 }
 

@@ -181,7 +181,7 @@ function pairOf(template: Template, { prompt, problem }: PosedProblem): Pick<Com
 	return { pair: { prompt, chosen: renderCompletion(template, { solution, answer }) } };
 }
 
-/** Returns preference pairs, except those with equal sides, from which nothing can be learned. Throws if there are none. */
+/** Returns preference pairs, except those with identical sides, which carry no signal. Throws if there are none. */
 function pairLines(kept: readonly CompletionLine[]): string[] {
 	const lines = kept.flatMap(({ pair, completion }) =>
 		pair === undefined || pair.chosen === completion ? [] : `${JSON.stringify({ ...pair, rejected: completion })}\n`,

@@ -134,7 +134,7 @@ def scalars(logs: dict[str, Any]) -> dict[str, float | None]:
 
 
 def stage_batch_ends(trainer: Trainer, step: int) -> bool:
-    """Returns whether `step` updates of the stage complete a generation batch. Always true without generation."""
+    """Returns whether a generation batch ends after `step` updates of the stage. Always true without generation."""
     return step % updates_per_batch(trainer) == 0
 
 

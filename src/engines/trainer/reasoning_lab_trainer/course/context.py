@@ -48,7 +48,7 @@ class Context:
         self.assignment = assignment
         self.recipe: dict[str, Any] = assignment["recipe"] or {}
         self.scratch = scratch
-        """Temporary folder of this process, removed when it exits."""
+        """This process's temporary folder, removed on exit."""
         self.heads: dict[str, Any] = {}
         self.memory: dict[str, Any] = {}
         """JSON values that stages store in checkpoints in addition to weights."""
@@ -56,7 +56,7 @@ class Context:
         self.boundary: dict[str, Any] | None = None
         """State as of the last gate at the end of a batch. None if a later update has changed the weights."""
         self.updating = False
-        """Whether the optimizer is running, in which case the weights are in an intermediate state."""
+        """Whether the optimizer is mid-update, leaving the weights in an intermediate state."""
         self.reference_file: tuple[Any, Path] | None = None
         self.tokens = 0
         self.tokens_before = 0
@@ -77,7 +77,7 @@ class Context:
         self.gate = Gate(link, world, self._perform)
         self._performers: dict[str, Callable[[Order], Any]] = {}
         self.score_metrics: dict[str, float | None] = {}
-        """Values logged by rewards and number of failed rows per reward, for the last scored batch."""
+        """Values logged by rewards, and the number of failed rows per reward, in the last scored batch."""
 
     def alert(self, level: str, message: str) -> None:
         """Notifies the user. Only rank 0 sends the notification."""

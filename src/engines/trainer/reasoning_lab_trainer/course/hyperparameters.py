@@ -7,11 +7,11 @@ from typing import Any
 from transformers import Trainer
 
 ATTRIBUTES = {"epsilon": "epsilon_low"}
-"""Names of trainer attributes that differ from the recipe key."""
+"""Trainer attributes whose names differ from the recipe key."""
 
 
 class Hyperparameters:
-    """Trainer hyperparameters that can change between two generation batches. Only actual differences are applied, so
+    """Trainer hyperparameters that can change between two generation batches. Only values that differ are applied, so
     repeating a change does not affect results.
     """
 

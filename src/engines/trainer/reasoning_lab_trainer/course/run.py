@@ -65,7 +65,7 @@ def begin(link: Link | None, token: str, world: World) -> Assignment:
 
 
 def last_words(link: Link | None, error: Exception) -> int:
-    """Reports why the trainer is exiting, to the driver and the log."""
+    """Reports to the driver and the log why the trainer is exiting."""
     failure = described(error)
     unexpected = failure is not error and failure.reason == "internal"
     stack = "".join(traceback.format_exception(error))

@@ -56,7 +56,7 @@ def train(context: Context, stage: Stage, trainer: Trainer) -> None:
 
 
 def resume_folder(context: Context, stage: Stage) -> str | None:
-    """Returns the trainer part of the checkpoint from which this stage resumes, or None if the stage starts fresh."""
+    """Returns the trainer part of the checkpoint that this stage resumes from, or None if the stage starts fresh."""
     resume = context.assignment["resume"]
     if resume is None or stage.step == 0 or resume["stage"]["index"] != stage.index:
         return None

@@ -23,7 +23,7 @@ ELSEWHERE = "Run `reasoning-lab dataset fetch` on a machine that has access to t
 
 
 def write_rows(source: Source, limit: int, out: Path, report: Callable[[int], None]) -> tuple[int, bool]:
-    """Writes up to `limit` rows (0 means all). Returns the number of rows written and whether they are the whole split.
+    """Writes up to `limit` rows (0 means all). Returns the number of rows written and whether that is the whole split.
     Rows are streamed, so the first rows of a large dataset are available quickly. Without a network connection, falls
     back to previously downloaded data.
     """

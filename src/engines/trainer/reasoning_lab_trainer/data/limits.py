@@ -30,7 +30,7 @@ PICTURE_BYTES = 32 << 20
 
 PICTURE_PIXELS = 50_000_000
 PICTURE_SIDE = 16_384
-"""Maximum number of pixels, checked before decoding. A kilobyte of PNG can declare billions."""
+"""Maximum number of pixels, in total and per side, checked before decoding. A kilobyte of PNG can declare billions."""
 
 PICTURES_CHECKED = 20_000
 """Maximum number of problems per split (training, held-out) whose pictures are checked before a run starts."""

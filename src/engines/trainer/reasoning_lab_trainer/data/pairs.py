@@ -44,7 +44,7 @@ def open_pairs(context: Context, spec: dict[str, Any], prompted: bool) -> Pairs:
         raise Failure(
             "invalid", f"{source.name}: every pair consists of two identical completions.", "Check the column names."
         )
-    # Two identical completions have no gradient and would lower the measured accuracy.
+    # Identical completions produce no gradient and would lower the measured accuracy.
     pairs = [pair for pair in pairs if pair["chosen"] != pair["rejected"]]
     if same > 0:
         context.alert("warning", f"{source.name}: skipped {same} pairs with identical completions.")

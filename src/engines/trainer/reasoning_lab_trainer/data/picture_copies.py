@@ -1,4 +1,4 @@
-"""Small copies of pictures, which a run keeps for displaying its rollouts. Each copy is re-encoded here, so only the
+"""Small copies of pictures that a run keeps for displaying its rollouts. Each copy is re-encoded here, so only the
 original's pixels end up in the run folder.
 """
 
@@ -17,7 +17,7 @@ SIDE = 1024
 """Longest side of a copy, in pixels."""
 
 LOSSLESS = 256 * 256
-"""Maximum number of pixels of a PNG copy. Larger copies are JPEG files."""
+"""Maximum number of pixels in a PNG copy. Larger copies are JPEG files."""
 
 
 class PictureCopies:

@@ -44,18 +44,20 @@ class Pictures:
         return Pictures(column, folder, folder if held_out is None else _folder_of(held_out))
 
     def of_problem(self, problem: Problem, held_out: bool = False) -> Image:
-        """Decodes a problem's picture as RGB, upright. Raises `invalid`, `missing`, `denied` and `unsupported`."""
+        """Decodes a problem's picture as RGB, rotated per its EXIF data. Raises `invalid`, `missing`, `denied` and
+        `unsupported`.
+        """
         with self._source(problem, held_out) as (stream, where), _opened(stream, where) as picture:
             return _upright(picture)
 
     def check_problem(self, problem: Problem, held_out: bool = False) -> None:
-        """Raises the same failures as `of_problem`, but reads only the start of a file, so damaged pixels pass."""
+        """Raises the same failures as `of_problem`, but reads only the start of a file, so it misses damaged pixels."""
         with self._source(problem, held_out) as (stream, where), _opened(stream, where):
             pass
 
     @contextmanager
     def _source(self, problem: Problem, held_out: bool) -> Iterator[tuple[BinaryIO, str]]:
-        """Opens a problem's picture, whose size is within the limit. Also yields how error messages refer to it."""
+        """Opens a problem's picture and checks its size. Also yields its name for error messages."""
         place, where = self._place(problem, held_out)
         with io.BytesIO(place) if isinstance(place, bytes) else _file(place, where) as stream:
             _limit(stream.seek(0, io.SEEK_END), where)
@@ -63,7 +65,7 @@ class Pictures:
             yield stream, where
 
     def _place(self, problem: Problem, held_out: bool) -> tuple[bytes | Path, str]:
-        """Returns the contents or the path of a problem's picture, and how error messages refer to it."""
+        """Returns the contents or the path of a problem's picture, and its name for error messages."""
         content = problem.get("image")
         if isinstance(content, bytes):
             return content, f'The image in column "{self._column}" of row {problem["index"] + 1}'
@@ -89,7 +91,7 @@ def _shortened(prompt: str | list[dict[str, Any]]) -> str:
 
 
 def content_of(value: Any) -> bytes | None:
-    """Returns the contents in a cell of an `Image` column, or None if the cell has only a path."""
+    """Returns the file contents in a cell of an `Image` column, or None if the cell has only a path."""
     content = value.get("bytes") if isinstance(value, dict) else value
     return content if isinstance(content, bytes) else None
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 Reading = Literal["columns", "hashes", "boxed", "code", "countdown"]
 
 MISSING = object()
-"""Marks a field that a row does not have."""
+"""Marks a field that is missing from a row."""
 
 
 @dataclass(frozen=True)

@@ -69,8 +69,8 @@ class Numbered:
 
 
 def read_rows(source: Source) -> list[Numbered]:
-    """Reads all rows from a source. Raises `missing`, `invalid` (empty, unreadable or unknown extension, with the line
-    number if a single line is at fault), `unavailable` (cannot reach the Hub) and `denied`.
+    """Reads all rows from a source. Raises `missing`, `invalid` (empty, unreadable, or unknown extension; includes the
+    line number if a single line is at fault), `unavailable` (cannot reach the Hub) and `denied`.
     """
     rows = _from_hub(source) if source.on_hub else _from_file(source)
     if not rows:
@@ -141,7 +141,7 @@ def _from_folder(path: Path, split: str) -> list[Numbered]:
             raise Failure(
                 "invalid",
                 f"{path} contains files from several splits ({', '.join(sets[:5])}).",
-                "Use a single split's file, or move each split to its own folder.",
+                "Use the file for one split, or move each split to its own folder.",
             )
         if not files:
             raise Failure(

@@ -137,7 +137,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _refuse_compressed(path: Path) -> None:
-    """Rejects compressed files. `datasets` never compresses, and a buffer's size is unknown until decompressed."""
+    """Rejects compressed files. `datasets` never compresses, and a buffer's size is unknown before decompression."""
     try:
         with pa.memory_map(str(path)) as source:
             compressed = any(_is_compressed(message) for message in _messages(source))

@@ -36,7 +36,7 @@ _OWN = ("memory_peak", "memory_reserved")
 def device_metrics(takes: Iterable[Iterable[DeviceTake]]) -> dict[str, float]:
     """Returns `gpu/<i>/<what>` metrics from the takes of all processes, in rank order.
 
-    Devices are numbered in the order in which ranks report them, so if each process has one device, its number is the
+    Devices are numbered in the order that ranks report them, so if each process has one device, its number is the
     rank. A device shared by several processes appears only once: its readings are combined by taking the maximum, and
     its torch memory is summed.
     """

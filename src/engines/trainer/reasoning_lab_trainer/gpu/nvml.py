@@ -55,7 +55,7 @@ class NvmlDevice:
 
 
 class Nvml:
-    """The initialized NVML library. Several instances can be open because NVML counts its users."""
+    """The initialized NVML library. Several instances can be open because NVML is reference-counted."""
 
     def __init__(self, nvml: Any) -> None:
         self._nvml = nvml

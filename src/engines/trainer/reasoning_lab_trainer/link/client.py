@@ -12,8 +12,8 @@ GONE = "The connection to the driver was lost."
 
 
 class Link:
-    """The trainer's connection to the driver. `call` returns when the driver has completed the request. Several threads
-    can each have one request pending. The one that is reading stores the replies for the others.
+    """The trainer's connection to the driver. `call` returns once the driver has completed the request. Several threads
+    can each have one request pending. The thread that is reading stores the replies for the others.
     """
 
     def __init__(self, stream: ByteStream) -> None:

@@ -19,8 +19,8 @@ from .transport import TcpStream
 JOIN_SECONDS = 60.0
 """How long a process may take to present the token, in seconds."""
 MOST_STRANGERS = 64
-"""Maximum number of open connections that have not presented the token yet. One more closes the oldest: processes that
-belong to the run present the token immediately."""
+"""Maximum number of open connections that have not presented the token yet. Another connection closes the oldest one:
+processes that belong to the run present the token immediately."""
 
 Address = tuple[str, int, str]
 """Host, port and token of a forwarder."""
@@ -99,7 +99,7 @@ class Forwarder:
         deadline = monotonic() + JOIN_SECONDS
         given = b""
         while len(given) < len(hello(self._token, 0)):
-            # `settimeout` gives zero and negative values a different meaning.
+            # `settimeout` does not treat zero and negative values as timeouts.
             accepted.settimeout(max(deadline - monotonic(), 0.001))
             part = accepted.recv(len(hello(self._token, 0)) - len(given))
             if not part:
@@ -127,7 +127,7 @@ def _end(one: socket.socket) -> None:
 
 
 def hello(token: str, rank: int) -> bytes:
-    """Returns the message that a process sends first. Its length is the same for all processes."""
+    """Returns the first message that a process sends. Its length is the same for all processes."""
     return f"{token}{rank:08d}".encode()
 
 

@@ -265,7 +265,7 @@ def _open_whole(path: str, revision: str | None, recipe: dict[str, Any], device:
         raise _load_failure(error, path) from error
     missing = sorted(report.get("missing_keys") or [])
     if missing:
-        # Missing tensors would silently be initialized with random numbers.
+        # Missing tensors would silently be initialized at random.
         raise Failure(
             "mismatch",
             f"The weights in {path} are missing {len(missing)} tensors that the model requires, such as {missing[0]}.",

@@ -1,4 +1,4 @@
-"""Checks before loading weights whether a model can fit in memory at all."""
+"""Checks whether a model can fit in memory at all before its weights are loaded."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Policy:
 
     @property
     def processing(self) -> PreTrainedTokenizerBase | ProcessorMixin:
-        """The processor or tokenizer with which TRL prepares prompts."""
+        """The processor or tokenizer that TRL prepares prompts with."""
         return self.tokenizer if self.processor is None else self.processor
 
     @property
@@ -49,7 +49,7 @@ class Policy:
 
     def reference(self) -> PreTrainedModel | None:
         """Returns a frozen copy for a KL term or for preference training, or None when training adapters, because TRL
-        then keeps a copy of the adapter. Without this copy, TRL would reload the model from its source and discard
+        then keeps a copy of the adapter. Without the frozen copy, TRL would reload the model from its source and lose
         the training from earlier stages.
         """
         if self.adapted:

@@ -1,4 +1,4 @@
-"""Selects number formats for storage and computation, and the attention implementation."""
+"""Selects dtypes for storage and computation, and the attention implementation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def precision_of(recipe: dict[str, Any], device: torch.device) -> Precision:
 
 
 def weights_dtype(recipe: dict[str, Any], precision: Precision) -> torch.dtype:
-    """Returns the number format in which weights are loaded."""
+    """Returns the dtype that weights are loaded in."""
     return getattr(torch, precision) if (recipe.get("pytorch") or {}).get("lora") else torch.float32
 
 

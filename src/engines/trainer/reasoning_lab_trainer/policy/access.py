@@ -77,7 +77,7 @@ def arithmetic(context: Context, model: Any) -> Any:
 
 
 def encode_prompt(tokenizer: Any, text: str) -> list[int]:
-    """Encodes text for continuation in the same way that TRL encodes prompts: adds the tokenizer's leading tokens
+    """Encodes text for continuation the same way TRL encodes prompts: adds the tokenizer's leading tokens
     unless the text already starts with them (a rendered conversation).
     """
     begins = tokenizer.bos_token is not None and text.startswith(tokenizer.bos_token)

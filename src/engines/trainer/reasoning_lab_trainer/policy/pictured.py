@@ -1,5 +1,5 @@
 """Samples completions for held-out problems with pictures. Unlike `sampler.py`, this uses the model's own `generate`,
-because every architecture combines text and pictures in its own way.
+because each architecture combines text and pictures differently.
 """
 
 from __future__ import annotations

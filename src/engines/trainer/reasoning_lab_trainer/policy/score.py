@@ -76,7 +76,7 @@ def score_together(
 
 
 def reference_of(context: Context, model: Any) -> tuple[Any, Any]:
-    """Returns the reference model and a context manager to use it in. Raises Failure `unsupported` if the run has
+    """Returns the reference model and a context manager to run it in. Raises Failure `unsupported` if the run has
     none.
     """
     trainer = None if context.active is None else context.active.trainer

@@ -24,7 +24,7 @@ END_SECONDS = 120.0
 class ClusterDriver:
     """
     Runs `src/engines/driver/main.ts` with `--join`, so the trainer connects to the driver's socket. The driver exits
-    when the run ends, or when this process exits and thereby closes the driver's standard input.
+    when the run ends, or when this process exits, which closes the driver's standard input.
     """
 
     def __init__(self, program: Path, place: Place, parent_checkpoint: str | None) -> None:

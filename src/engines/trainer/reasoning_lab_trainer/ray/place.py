@@ -115,7 +115,7 @@ def announce(settings: Settings, place: Place) -> None:
 
 
 def write_failed(place: Place, submission: str, failure: Failure) -> None:
-    """Records next to the run why a job failed. The remote driver reads this if it can see the storage."""
+    """Writes the reason for a job's failure next to the run. The remote driver reads it if it can see the storage."""
     write_whole(place.sidecar / "failed.json", json.dumps({"submission": submission, **failure.data()}))
 
 

@@ -1,4 +1,4 @@
-"""Advantage estimators that TRL does not have. Same definitions as in src/core/grpo/advantages."""
+"""Advantage estimators that TRL lacks. Same definitions as in src/core/grpo/advantages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def pass_at_k(rewards: torch.Tensor, k: int) -> torch.Tensor:
     if ordered[size - 1] == ordered[-1]:
         # Every set has the same best reward.
         return torch.zeros_like(rewards)
-    # For each rank: number of sets whose best completion has it, in total and with a given lower-ranked completion.
+    # Per rank: number of sets whose best completion has that rank, in total and with a given lower-ranked completion.
     best = torch.tensor([comb(m, size - 1) for m in range(n)], dtype=rewards.dtype, device=rewards.device)
     above = torch.tensor(
         [comb(m - 1, size - 2) if m > 0 and size > 1 else 0 for m in range(n)],

@@ -22,7 +22,7 @@ C = TypeVar("C")
 
 def training_arguments(context: Context, stage: Stage, config_class: type[C], **own: Any) -> C:
     """Combines the settings shared by all stages, this stage's `own` settings, and the recipe's `trainer` block, in
-    ascending priority. Disables saving, evaluation and logging in TRL because the engine handles them.
+    increasing priority. Disables saving, evaluation and logging in TRL because the engine handles them.
     """
     settings = stage.settings
     pytorch = context.recipe.get("pytorch") or {}

@@ -1,5 +1,5 @@
-"""The `dpo` stage: preference optimization on pairs, with TRL's DPOTrainer, or with trainers that need no reference or
-take single completions.
+"""The `dpo` stage: preference optimization on pairs, with TRL's DPOTrainer, or with trainers for reference-free or
+unpaired losses.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DPPO, which TRL 1.13 does not have: CISPO without the tokens whose probability has moved too far."""
+"""DPPO, which TRL 1.13 lacks: CISPO without the tokens whose probability has moved too far."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def allowed(
     logprobs: torch.Tensor, old: torch.Tensor, advantages: torch.Tensor, low: float, high: float, kind: str
 ) -> torch.Tensor:
     """
-    Returns the mask of tokens to train on: those whose probability the policy has not moved by more than `high`
-    (positive advantages) or `low` (others) in the direction of their advantage. The distance between the old and new
+    Returns the mask of tokens to train on. It excludes tokens whose probability has moved by more than `high` (positive
+    advantages) or `low` (others) in the direction of their advantage. The distance between the old and new
     probabilities of a token is their total variation (`dppo_tv`) or KL divergence (`dppo_kl`). Same as `divergedSide`
     in src/core/grpo/objective/dppo.ts (arXiv:2602.04879).
     `logprobs`, `old`: shape (rows, tokens), in nats. `advantages`: shape (rows, 1) or (rows, tokens).

@@ -104,7 +104,7 @@ def environment_class(
     numbers: itertools.count[int] | None = None,
 ) -> type[RemoteEnvironment]:
     """Returns a class whose instances have the described tools. Raises Failure `unsupported` if a chat template would
-    get a description of a tool that differs from the one in its file.
+    receive a tool description that differs from the one in the environment's file.
 
     :param numbers: instance numbers in the host process, if several classes share them
     """
@@ -129,7 +129,7 @@ def environment_class(
 
 
 def described_method(owner: str, tool: dict[str, Any]) -> Any:
-    """Returns the method of a tool. Raises Failure `unsupported` if a chat template would get a different schema."""
+    """Returns the method of a tool. Raises Failure `unsupported` if a chat template would see a different schema."""
     schema = tool["schema"]
     for key in schema["parameters"]["properties"]:
         if keyword.iskeyword(key) or key == "self":
@@ -308,8 +308,8 @@ class EpisodesFailed(Exception):
 
 
 def check_failures(context: Context, environments: list[RemoteEnvironment]) -> tuple[int, int]:
-    """Returns the numbers of failed episodes and of all episodes in the batch, across all processes. Reports each new
-    reason once. Called on every rank. Raises EpisodesFailed on all of them.
+    """Returns the number of failed episodes and the total number of episodes in the batch, across all processes.
+    Reports each new reason once. Called on every rank. Raises EpisodesFailed on all of them.
     """
     played = [
         error for of_rank in context.world.share([one._played.error for one in environments]) for error in of_rank

@@ -28,9 +28,9 @@ Ids = list[list[int]]
 
 
 def evaluate_episodes(context: Context, order: dict[str, Any]) -> list[dict[str, Any]]:
-    """Plays `samples` episodes for each held-out problem, split across all ranks, which call it together. Random
-    streams depend only on seed, step, problem, sample and turn, so training is not affected and a resumed run measures
-    the same values. Skips episodes whose prompt fills the context.
+    """Plays `samples` episodes for each held-out problem, split across all ranks. All ranks must call it together.
+    Random streams depend only on seed, step, problem, sample and turn, so training is not affected and a resumed run
+    measures the same values. Skips episodes whose prompt fills the context.
     """
     opened = opened_environment(context)
     policy, world = context.policy, context.world
@@ -102,7 +102,7 @@ def own_episodes(
 
 
 def observed_prompt(prompt: Any, observation: str | None) -> Any:
-    """Returns the prompt with the text that `reset` returned, appended in the same way as in TRL."""
+    """Returns the prompt with the text that `reset` returned, appended the same way as in TRL."""
     if observation is None:
         return prompt
     return [*prompt[:-1], {**prompt[-1], "content": prompt[-1]["content"] + observation}]

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=type[Trainer])
 
 SKIPPED_UPDATES = 20
-"""Maximum number of consecutive updates that float16's scaler can skip before training fails. It halves its scale each
-time.
+"""Maximum number of consecutive updates that the float16 loss scaler can skip before training fails. It halves the
+scale each time.
 """
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 
 def minillm_options(settings: dict[str, Any]) -> dict[str, Any]:
-    """Returns TRL settings that follow from the stage. Without rewards, samples of the same prompt are not compared."""
+    """Returns TRL settings implied by the stage. Without rewards, samples for the same prompt are not compared."""
     return {"num_generations": 1, "kd_temperature": settings["temperature"]}
 
 

@@ -46,7 +46,7 @@ def counted(base: type) -> type:
 
 
 def run_stage(context: Context, stage: Stage) -> None:
-    """Trains a model that consists of the policy's layers and two classes per token. The policy is frozen."""
+    """Trains a model made of the policy's layers and a two-class output per token. The policy is frozen."""
     trainer_class, config_class = find_trainer(NAME)
     labels = stage.settings["labels"]
     steps = open_steps(context, labels)

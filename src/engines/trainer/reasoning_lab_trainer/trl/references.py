@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def saved_reference(context: Context, stage: Stage) -> Path | None:
-    """Returns the path of the reference weights in the checkpoint from which a stage resumes. None if the stage starts
+    """Returns the path of the reference weights in the checkpoint that a stage resumes from. None if the stage starts
     fresh or has no reference.
     """
     resume = context.assignment["resume"]

@@ -39,7 +39,7 @@ OTHERS: dict[str, str] = {
 
 
 def trainer_of(stage: dict[str, Any]) -> str:
-    """Returns the key in PLACES for a stage: its type, or for `distill` the way in which it distills."""
+    """Returns the key in PLACES for a stage: its type or, for `distill`, its distillation method."""
     if stage["type"] != "distill":
         return stage["type"]
     return stage.get("method") or ("distill" if stage.get("teacher") is None else "distill with a teacher")

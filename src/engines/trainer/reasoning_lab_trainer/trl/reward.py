@@ -22,8 +22,8 @@ NAME = "reward-model"
 
 
 def run_stage(context: Context, stage: Stage) -> None:
-    """Trains a model that consists of the policy's layers and a single output. The policy is frozen. Raises Failure if
-    the data is invalid.
+    """Trains a model made of the policy's layers and a single output. The policy is frozen. Raises Failure if the data
+    is invalid.
     """
     trainer_class, config_class = find_trainer(NAME)
     pairs = open_pairs(context, stage.settings["pairs"], prompted=False)

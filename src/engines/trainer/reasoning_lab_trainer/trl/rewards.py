@@ -46,7 +46,7 @@ class RewardColumns:
 
     @property
     def scored(self) -> list[ScoredRow]:
-        """Scored rows of this process in the last batch, in TRL's order."""
+        """This process's scored rows from the last batch, in TRL's order."""
         return self._scored
 
     def _function(self, place: int) -> RewardFunction:
@@ -128,7 +128,7 @@ class RewardColumns:
         if self._tell_ids:
             scored["completionIds"] = ids
         if isinstance(prompt, list):
-            # TRL adds pictures to prompts, which cannot be sent.
+            # Remove the pictures that TRL adds to prompts: they cannot be sent.
             asked = prompt if self._context.pictures is None else without_pictures(prompt)
             scored["messages"] = {"prompt": asked, "completion": completion}
         return scored

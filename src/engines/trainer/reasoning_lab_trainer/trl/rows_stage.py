@@ -87,8 +87,8 @@ def longest_row(context: Context) -> int:
 
 
 def lay_out(trainer: Any, context: Context, stage: Stage, order: list[int] | None = None) -> None:
-    """Arranges the trainer's prepared rows in training order: `order` if given, or else epochs that are each shuffled
-    by seed and stage. Raises `invalid` if no rows remain.
+    """Arranges the trainer's prepared rows in training order: `order` if given, or else epochs, each with its own
+    shuffle derived from seed and stage. Raises `invalid` if no rows remain.
     """
     rows = len(trainer.train_dataset)
     if rows == 0:

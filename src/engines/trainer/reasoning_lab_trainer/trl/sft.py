@@ -58,7 +58,7 @@ def worked_row(context: Context, problem: Problem) -> dict[str, Any]:
 
 
 def train_rows(context: Context, stage: Stage, rows: list[dict[str, Any]], what: str, order: list[int] | None) -> None:
-    """Trains on completions. `order`: row indices in training order, or None for epochs that are each shuffled."""
+    """Trains on completions. `order`: row indices in training order, or None for separately shuffled epochs."""
     trainer_class, config_class = find_trainer("sft")
     packing = bool((context.recipe.get("pytorch") or {}).get("packing"))
     if OWN_PREPARATION.isdisjoint(stage.settings.get("trainer") or {}):

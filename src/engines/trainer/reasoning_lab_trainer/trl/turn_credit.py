@@ -39,7 +39,7 @@ def returns_of_turns(reward: float, turns: list[float | None]) -> list[float]:
 def turn_advantages(rows: list[RewardedTurns], group_size: int, scale: str) -> list[list[float]]:
     """
     Computes one advantage per turn for each episode: undiscounted returns (GTPO, arXiv:2511.14846), centered on the
-    mean of the same turn in the group (MT-GRPO, arXiv:2505.11821), divided by one standard deviation for all turns.
+    mean of the same turn in the group (MT-GRPO, arXiv:2505.11821), divided by one standard deviation across all turns.
     Same as `turnAdvantages` in src/core/grpo/advantages/turnAdvantages.ts, which has the formula.
 
     :param rows: the rows of each group are contiguous
@@ -67,7 +67,7 @@ def center(group: dict[int, list[float]], centered: list[list[float]]) -> tuple[
     """Writes each return's difference from the mean of its turn to `centered`. Returns the sum of squared
     differences and the degrees of freedom.
 
-    :param group: returns of each turn, by the episode's row
+    :param group: returns of each turn, keyed by the episode's row
     """
     squares, freedom = 0.0, 0
     for k in range(max((len(one) for one in group.values()), default=0)):
@@ -82,7 +82,7 @@ def center(group: dict[int, list[float]], centered: list[list[float]]) -> tuple[
 
 
 def turn_lengths(mask: list[int]) -> list[int]:
-    """Returns the number of tokens that the policy wrote in each turn.
+    """Returns the number of tokens that the policy generated in each turn.
 
     :param mask: 0 for tokens that come from the environment, where turns end
     """

@@ -85,7 +85,7 @@ describe('rows per micro-batch', () => {
 			reason: 'full',
 			message: 'Device webgpu is out of memory, with micro-batches of 40 rows of up to 64 tokens.',
 			action:
-				'Resume the run to continue from its last checkpoint with at most 20 rows. If that is not enough: lower "context" or the model size in the recipe, or set "device" to "cpu".',
+				'Resume the run to continue from its last checkpoint with at most 20 rows. If that is not enough: reduce "context" or the model size in the recipe, or set "device" to "cpu".',
 		});
 		assert.deepEqual([attempts, reported], [[64], [['train', 20]]]);
 		await assert.rejects(
