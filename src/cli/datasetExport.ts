@@ -8,7 +8,7 @@ import { AtomicLines } from '../files/atomicLines.ts';
 import { formatLine } from '../files/jsonLines.ts';
 import type { DatasetPart } from '../protocol/datasetPart.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
-import { taskDatasetSchema, taskNames } from '../protocol/recipe/recipe.ts';
+import { taskDatasetSchema, taskNames } from '../protocol/recipeKeys/recipe.ts';
 import { problemRow } from '../runs/dataset/taskTable.ts';
 import { openDataset } from '../runs/openDataset.ts';
 import { resolveRecipeFile } from '../runs/prepareRun.ts';

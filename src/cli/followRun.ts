@@ -1,4 +1,4 @@
-import { learnsFromRewards } from '../protocol/recipe/stageKinds.ts';
+import { learnsFromRewards } from '../protocol/recipeKeys/stageKinds.ts';
 import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
 import { claimsLife } from '../runs/runStatus.ts';
 import { RunTail, type RunTailEvent } from '../runs/runTail.ts';

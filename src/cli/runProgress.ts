@@ -1,8 +1,8 @@
 import type { EvaluationSummary } from '../protocol/evaluation.ts';
 import type { EventLine } from '../protocol/eventLine.ts';
 import type { MetricsLine } from '../protocol/metricsLine.ts';
-import { headOfStage } from '../protocol/recipe/headStages.ts';
-import { learnsFromTexts } from '../protocol/recipe/stageKinds.ts';
+import { headOfStage } from '../protocol/recipeKeys/headStages.ts';
+import { learnsFromTexts } from '../protocol/recipeKeys/stageKinds.ts';
 import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
 import type { RunTailEvent } from '../runs/runTail.ts';
 

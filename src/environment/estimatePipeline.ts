@@ -3,7 +3,7 @@ import type { MemoryEstimate } from '../core/memory/estimateRecipe.ts';
 import { compileStage, placeholders } from '../core/pipeline/compileStage.ts';
 import { originOf, withContext } from '../core/pipeline/modelContext.ts';
 import { resolveRecipe } from '../core/recipe/resolve.ts';
-import { isRunnerStage, type NamedStage, type PipelineRecipe } from '../protocol/recipe/pipelineRecipe.ts';
+import { isRunnerStage, type NamedStage, type PipelineRecipe } from '../protocol/recipeKeys/pipelineRecipe.ts';
 import { orderedStages } from '../runs/pipeline/startPipeline.ts';
 import { machineOf } from '../runs/recipeMachine.ts';
 import { type EstimateOptions, estimateMemory } from './estimateMemory.ts';

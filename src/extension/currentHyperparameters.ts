@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { stageSchemaOf } from '../core/recipe/filledStage.ts';
 import { type Hyperparameters, hyperparametersSchema } from '../protocol/control.ts';
 import { decode } from '../protocol/decode.ts';
-import { grpoStageSchema } from '../protocol/recipe/groupStages.ts';
-import { keysOf, meaningOf } from '../protocol/recipe/recipeKey.ts';
+import { grpoStageSchema } from '../protocol/recipeKeys/groupStages.ts';
+import { keysOf, meaningOf } from '../protocol/recipeKeys/recipeKey.ts';
 import { readEvents, readResolvedRecipe } from '../runs/runReader.ts';
 
 const names = Object.keys(hyperparametersSchema.entries) as (keyof Hyperparameters)[];

@@ -9,8 +9,8 @@ import { recipeFiles } from '../core/recipe/recipeFiles.ts';
 import { setFix } from '../core/recipe/recipeFix.ts';
 import { resolveRecipe } from '../core/recipe/resolve.ts';
 import { decode } from '../protocol/decode.ts';
-import { isRunnerStage, type PipelineRecipe, pipelineRecipeSchema } from '../protocol/recipe/pipelineRecipe.ts';
-import type { Recipe } from '../protocol/recipe/recipe.ts';
+import { isRunnerStage, type PipelineRecipe, pipelineRecipeSchema } from '../protocol/recipeKeys/pipelineRecipe.ts';
+import type { Recipe } from '../protocol/recipeKeys/recipe.ts';
 import { trainingEngines } from '../protocol/runRecord.ts';
 import { machineOf } from '../runs/recipeMachine.ts';
 

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import * as vscode from 'vscode';
-import type { BusyChoice } from '../protocol/recipe/recipe.ts';
+import type { BusyChoice } from '../protocol/recipeKeys/recipe.ts';
 import { settingIds } from './ids.ts';
 
 export type NotifyRunEnd = 'always' | 'crash' | 'never';

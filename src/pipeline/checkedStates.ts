@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import type { PipelineRecord, StageState } from '../protocol/pipeline.ts';
-import type { PipelineRecipe } from '../protocol/recipe/pipelineRecipe.ts';
+import type { PipelineRecipe } from '../protocol/recipeKeys/pipelineRecipe.ts';
 import { hashInside } from '../runs/pipeline/artifactHash.ts';
 import { freshState, orderedStages } from '../runs/pipeline/startPipeline.ts';
 

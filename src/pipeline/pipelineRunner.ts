@@ -11,7 +11,7 @@ import { endingMs, heartbeatMs } from '../files/lockTimes.ts';
 import { ownIdentity } from '../processes/processIdentity.ts';
 import type { PipelineRecord, StageState } from '../protocol/pipeline.ts';
 import { pipelineFiles } from '../protocol/pipelineFiles.ts';
-import { isRunnerStage, type NamedStage, type PipelineRecipe } from '../protocol/recipe/pipelineRecipe.ts';
+import { isRunnerStage, type NamedStage, type PipelineRecipe } from '../protocol/recipeKeys/pipelineRecipe.ts';
 import type { DeviceGroup } from '../runs/deviceQueue.ts';
 import { engineReleased } from '../runs/engineRelease.ts';
 import { launchEngine } from '../runs/launchEngine.ts';

@@ -15,8 +15,8 @@ import {
 	solutionLineSchema,
 } from '../protocol/dataSpec.ts';
 import { decode, decodeOrThrow } from '../protocol/decode.ts';
-import { type Defaults, defaultsOf } from '../protocol/recipe/keyDefaults.ts';
-import { type DataKind, type SearchStage, searchStageSchema } from '../protocol/recipe/pipelineRecipe.ts';
+import { type Defaults, defaultsOf } from '../protocol/recipeKeys/keyDefaults.ts';
+import { type DataKind, type SearchStage, searchStageSchema } from '../protocol/recipeKeys/pipelineRecipe.ts';
 import { exportFile } from '../search/data/dataFolder.ts';
 import { generateData } from '../search/data/generateData.ts';
 import { contextOf, given, policyOf, problemsOf, scorerOf } from './policyWork.ts';

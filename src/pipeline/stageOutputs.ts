@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { StageFailure } from '../core/pipeline/stageFailure.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { type OutputKind, type StageOutput, stageOutputSchema } from '../protocol/pipeline.ts';
-import { type DataKind, dataKinds } from '../protocol/recipe/pipelineRecipe.ts';
+import { type DataKind, dataKinds } from '../protocol/recipeKeys/pipelineRecipe.ts';
 import { listCheckpoints } from '../runs/checkpointFiles.ts';
 import { hashInside } from '../runs/pipeline/artifactHash.ts';
 

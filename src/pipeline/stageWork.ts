@@ -1,6 +1,6 @@
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import type { StageOutput, StageState, StageUsage } from '../protocol/pipeline.ts';
-import type { NamedStage } from '../protocol/recipe/pipelineRecipe.ts';
+import type { NamedStage } from '../protocol/recipeKeys/pipelineRecipe.ts';
 import type { DeviceGroup } from '../runs/deviceQueue.ts';
 import type { launchEngine } from '../runs/launchEngine.ts';
 

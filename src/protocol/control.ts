@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { grpoStageSchema } from './recipe/groupStages.ts';
-import { liveEntries } from './recipe/liveKeys.ts';
+import { grpoStageSchema } from './recipeKeys/groupStages.ts';
+import { liveEntries } from './recipeKeys/liveKeys.ts';
 import { runRecordSchema } from './runRecord.ts';
 
 /** Version of the engine's control protocol. Clients also support the previous version. */

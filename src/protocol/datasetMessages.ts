@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { presetNames } from './recipe/recipe.ts';
+import { presetNames } from './recipeKeys/recipe.ts';
 
 /*
  * Messages between a dataset editor and its webview, in the envelope of webviewMessages.ts. Every change sends a

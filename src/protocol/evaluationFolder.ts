@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { policySpecSchema } from './policySpec.ts';
-import { answeredPerturbations } from './recipe/pipelineRecipe.ts';
+import { answeredPerturbations } from './recipeKeys/pipelineRecipe.ts';
 import { rolloutEpisodeSchema } from './rolloutEpisode.ts';
 import { samplingSpecSchema, scorerSpecSchema, searchEnvironmentSchema, searchSpecSchema } from './searchSpec.ts';
 import { problemsSpecSchema } from './strategyComparison.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { failureDataSchema } from './failureData.ts';
 import { stageNamePattern } from './pipelineFiles.ts';
-import { dataKinds } from './recipe/pipelineRecipe.ts';
+import { dataKinds } from './recipeKeys/pipelineRecipe.ts';
 
 export { pipelineFiles } from './pipelineFiles.ts';
 

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { benchmarkNames } from './benchmarks.ts';
 import { datasetParts } from './datasetPart.ts';
 import { policySpecSchema } from './policySpec.ts';
-import { taskDatasetSchema } from './recipe/recipe.ts';
+import { taskDatasetSchema } from './recipeKeys/recipe.ts';
 import { samplingSpecSchema, scorerSpecSchema, searchEnvironmentSchema, searchSpecSchema } from './searchSpec.ts';
 import { searchBudgetSchema, stopReasons } from './treeLog.ts';
 

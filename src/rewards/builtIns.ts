@@ -27,7 +27,7 @@ import {
 	type ResolvedBuiltIn,
 	type RewardEntry,
 	withAbsolutePaths,
-} from '../protocol/recipe/builtInRewards.ts';
+} from '../protocol/recipeKeys/builtInRewards.ts';
 import type { RewardContext } from '../protocol/rewardHost.ts';
 import type { BuiltIn } from './builtInReward.ts';
 

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import type { RewardEntry } from '../protocol/recipe/builtInRewards.ts';
+import type { RewardEntry } from '../protocol/recipeKeys/builtInRewards.ts';
 import type { BuiltIn } from './builtInReward.ts';
 import { codeOfAnswer } from './codeTestsAnswer.ts';
 import { readCodeTests } from './codeTestsCases.ts';

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Tokenizer } from '@huggingface/tokenizers';
 import type * as Ort from 'onnxruntime-node';
 import { Failure } from '../base/failure.ts';
-import type { RewardEntry } from '../protocol/recipe/builtInRewards.ts';
+import type { RewardEntry } from '../protocol/recipeKeys/builtInRewards.ts';
 import type { StepScorer } from './builtIn/stepServer.ts';
 import { checkOnnxFile } from './onnxFile.ts';
 import { readTokenizer } from './tokenizerFile.ts';

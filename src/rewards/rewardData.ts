@@ -11,7 +11,7 @@ import type { ResolvedDataset, ResolvedReward } from '../core/recipe/resolvedRec
 import { exactVerifier, type Verifier } from '../core/reward/accuracyReward.ts';
 import { datasetComment } from '../core/reward/verification/datasetComment.ts';
 import { resolveTemplate, type Template } from '../core/text/template.ts';
-import type { FileDataset, TaskDataset } from '../protocol/recipe/recipe.ts';
+import type { FileDataset, TaskDataset } from '../protocol/recipeKeys/recipe.ts';
 import type { RewardContext } from '../protocol/rewardHost.ts';
 import { findRewardRecipes, type RewardRecipe, readRewardRecipe, recipeNames } from './rewardRecipe.ts';
 

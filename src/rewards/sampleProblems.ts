@@ -9,7 +9,7 @@ import { taskSource } from '../core/dataset/taskSource.ts';
 import type { ResolvedDataset } from '../core/recipe/resolvedRecipe.ts';
 import { plainText, type SampledProblem } from '../core/reward/verification/rowsToVerify.ts';
 import { decode } from '../protocol/decode.ts';
-import type { TaskDataset } from '../protocol/recipe/recipe.ts';
+import type { TaskDataset } from '../protocol/recipeKeys/recipe.ts';
 import { messageSchema } from '../protocol/rolloutLine.ts';
 import type { ChatMessage } from '../protocol/scorer.ts';
 import { type DatasetLine, type DatasetLineLimits, drawLines } from './datasetLines.ts';

@@ -185,7 +185,7 @@ export class ControlServer extends Disposable {
 			throw new Failure(
 				'version',
 				`The engine uses control protocol ${controlVersion}, but the client only supports ${protocol}.`,
-				'Update the connecting program.',
+				'Update the client.',
 			);
 		}
 		const { run, serving, handlers } = this.#options;

@@ -7,7 +7,7 @@ import { FileLock } from '../files/fileLock.ts';
 import { silentMs } from '../files/lockTimes.ts';
 import { readJson } from '../files/safeFile.ts';
 import { isIdentity, ownIdentity, type ProcessIdentity, processState } from '../processes/processIdentity.ts';
-import type { BusyChoice } from '../protocol/recipe/recipe.ts';
+import type { BusyChoice } from '../protocol/recipeKeys/recipe.ts';
 import { pause } from '../rpc/pause.ts';
 import { runtimeFolder } from './runtimeFolder.ts';
 

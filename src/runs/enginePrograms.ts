@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { readJson } from '../files/safeFile.ts';
 import { checkpointFiles } from '../protocol/checkpointState.ts';
-import type { Engine } from '../protocol/recipe/recipeKey.ts';
+import type { Engine } from '../protocol/recipeKeys/recipeKey.ts';
 import type { EngineName } from '../protocol/runRecord.ts';
 import { readResolvedRecipe } from './runReader.ts';
 

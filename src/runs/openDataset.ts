@@ -12,7 +12,7 @@ import { taskSource } from '../core/dataset/taskSource.ts';
 import type { ResolvedDataset } from '../core/recipe/resolvedRecipe.ts';
 import { openNamed } from '../files/safeFile.ts';
 import { utf8Text } from '../files/textEncoding.ts';
-import type { TaskDataset } from '../protocol/recipe/recipe.ts';
+import type { TaskDataset } from '../protocol/recipeKeys/recipe.ts';
 import { openTable } from './dataset/openTable.ts';
 import { partsOf } from './dataset/partsTable.ts';
 import { problemOf } from './dataset/problemRows.ts';

@@ -4,7 +4,7 @@ import { Failure } from '../base/failure.ts';
 import { type ParsedRecipe, parseRecipe, recipeOrThrow, repeatedKeys } from '../core/recipe/parseRecipe.ts';
 import type { RecipeFile } from '../core/recipe/recipeFiles.ts';
 import { readNamed } from '../files/safeFile.ts';
-import type { Recipe } from '../protocol/recipe/recipe.ts';
+import type { Recipe } from '../protocol/recipeKeys/recipe.ts';
 import { partsOf } from './dataset/partsTable.ts';
 import { defaultSplit, folderOfSplit } from './dataset/savedFolder.ts';
 

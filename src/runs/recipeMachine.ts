@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { ambiguousPaths, type Machine } from '../core/recipe/machine.ts';
-import type { Recipe } from '../protocol/recipe/recipe.ts';
+import type { Recipe } from '../protocol/recipeKeys/recipe.ts';
 
 /**
  * Returns facts about this machine for a recipe in a folder. A string such as `models/small` is a path if it exists, or

@@ -12,7 +12,7 @@ import { type ResolvedDataset, resolvedRecipeSchema } from '../core/recipe/resol
 import type { BenchmarkName } from '../protocol/benchmarks.ts';
 import type { DatasetPart } from '../protocol/datasetPart.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
-import type { TaskDataset } from '../protocol/recipe/recipe.ts';
+import type { TaskDataset } from '../protocol/recipeKeys/recipe.ts';
 import type { ProblemsSpec } from '../protocol/strategyComparison.ts';
 import type { SearchProblem } from '../protocol/treeLog.ts';
 import type { DataTable } from '../runs/dataset/dataTable.ts';

@@ -1,6 +1,6 @@
 import { parseTrace } from '../core/trace/parseTrace.ts';
 import type { TraceTags } from '../core/trace/trace.ts';
-import type { TaskDataset } from '../protocol/recipe/recipe.ts';
+import type { TaskDataset } from '../protocol/recipeKeys/recipe.ts';
 import type { SearchProblem } from '../protocol/treeLog.ts';
 import { createAccuracy } from '../rewards/builtIn/accuracy.ts';
 

@@ -15,7 +15,7 @@ import { findCitations } from '../../src/core/address/citations.ts';
 import { createTask } from '../../src/core/dataset/createTask.ts';
 import { taskSource } from '../../src/core/dataset/taskSource.ts';
 import { decodeOrThrow } from '../../src/protocol/decode.ts';
-import { taskDatasetSchema } from '../../src/protocol/recipe/recipe.ts';
+import { taskDatasetSchema } from '../../src/protocol/recipeKeys/recipe.ts';
 import { type Conclusion, ScriptedAgent } from '../support/agent/scriptedAgent.ts';
 import { mcpEnvironment } from '../support/mcpFolder.ts';
 import { builtProgram } from '../support/programs.ts';

@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { parse as parseJsonc } from 'jsonc-parser';
 import { datasetPresets } from '../../src/core/dataset/presets.ts';
-import { presetNames } from '../../src/protocol/recipe/recipe.ts';
+import { presetNames } from '../../src/protocol/recipeKeys/recipe.ts';
 import { projectTemplates } from '../../src/runs/projectTemplates.ts';
 import { makePackage } from '../scripts/package.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';

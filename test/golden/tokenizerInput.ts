@@ -2,7 +2,7 @@ import { Random } from '../../src/base/random.ts';
 import { createTask } from '../../src/core/dataset/createTask.ts';
 import { renderCompletion, renderPrompt, resolveTemplate } from '../../src/core/text/template.ts';
 import { buildTokenizer } from '../../src/core/text/vocabulary.ts';
-import { taskNames } from '../../src/protocol/recipe/recipe.ts';
+import { taskNames } from '../../src/protocol/recipeKeys/recipe.ts';
 
 /** Returns the tokenizer and texts for the golden file. The script prints them for makeTokenizerGolden.py. */
 export function tokenizerInput(): { tokenizer: string; texts: string[]; unknown: string[] } {

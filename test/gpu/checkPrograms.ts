@@ -16,7 +16,7 @@ import {
 } from '../../src/engines/embedded/compute/providers.ts';
 import { type Feeds, Session, type Tensor, Tensors } from '../../src/engines/embedded/compute/runtime.ts';
 import { encodeOnnxModel, type OnnxModel } from '../../src/engines/embedded/onnx/onnxModel.ts';
-import { type PrecisionName, precisionNames } from '../../src/protocol/recipe/torchRecipe.ts';
+import { type PrecisionName, precisionNames } from '../../src/protocol/recipeKeys/torchRecipe.ts';
 import { roundedOnHost } from '../support/roundedOnHost.ts';
 import { hardware, skip } from '../support/softwareGpu.ts';
 import { unfusedOnHost } from '../support/unfusedOnHost.ts';

@@ -1,10 +1,10 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import { builtInInfos } from '../../src/core/reward/builtInInfos.ts';
-import type { BuiltInRewardName } from '../../src/protocol/recipe/builtInRewards.ts';
-import { grpoStageSchema } from '../../src/protocol/recipe/groupStages.ts';
-import { defaultsOf, isConstant } from '../../src/protocol/recipe/keyDefaults.ts';
-import { pipelineRecipeSchema } from '../../src/protocol/recipe/pipelineRecipe.ts';
-import type { DefaultFacts, KeySchema } from '../../src/protocol/recipe/recipeKey.ts';
+import type { BuiltInRewardName } from '../../src/protocol/recipeKeys/builtInRewards.ts';
+import { grpoStageSchema } from '../../src/protocol/recipeKeys/groupStages.ts';
+import { defaultsOf, isConstant } from '../../src/protocol/recipeKeys/keyDefaults.ts';
+import { pipelineRecipeSchema } from '../../src/protocol/recipeKeys/pipelineRecipe.ts';
+import type { DefaultFacts, KeySchema } from '../../src/protocol/recipeKeys/recipeKey.ts';
 
 const batch = defaultsOf(grpoStageSchema);
 

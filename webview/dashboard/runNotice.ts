@@ -1,5 +1,5 @@
 import type { DashboardAction, DashboardRun } from '../../src/protocol/dashboardMessages.ts';
-import { learnsFromRewards } from '../../src/protocol/recipe/stageKinds.ts';
+import { learnsFromRewards } from '../../src/protocol/recipeKeys/stageKinds.ts';
 
 /** Message about the run as a whole, with actions. */
 export interface RunNotice {

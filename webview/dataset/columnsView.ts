@@ -1,4 +1,4 @@
-import { presetNames } from '../../src/protocol/recipe/recipe.ts';
+import { presetNames } from '../../src/protocol/recipeKeys/recipe.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
 import { select } from '../lib/select.ts';

@@ -27,7 +27,7 @@ export interface CardContext {
 	readonly largestAdvantage: number;
 	readonly search: string;
 	readonly tokenView: TokenView;
-	/** Returns the first and last token that a link refers to, or null if there are none in this completion. */
+	/** Returns the first and last tokens that a link refers to, or null if it refers to none in this completion. */
 	cited(index: number): readonly [number, number] | null;
 	loadCompletion(index: number): Promise<string>;
 	loadTokens(index: number): Promise<TokenColumns>;

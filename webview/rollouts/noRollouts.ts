@@ -1,4 +1,4 @@
-import { learnsFromRewards } from '../../src/protocol/recipe/stageKinds.ts';
+import { learnsFromRewards } from '../../src/protocol/recipeKeys/stageKinds.ts';
 import type { RunHeader } from '../../src/protocol/rolloutsMessages.ts';
 import { emptyState } from '../lib/emptyState.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';

@@ -3,7 +3,7 @@ import type { Size } from './draw/camera.ts';
 import { nodeAt, type Scene } from './draw/scene.ts';
 import { describeNode } from './nodeWords.ts';
 
-/** Hover box with details for a node, next to the pointer. */
+/** Tooltip with details about a node, shown next to the pointer. */
 export class HoverBox {
 	readonly element = element('div', { class: 'hover-box', hidden: true, aria: { hidden: true } });
 

@@ -1,5 +1,5 @@
 import type { Random } from '../../base/random.ts';
-import type { CurriculumRule } from '../../protocol/recipe/curriculumKeys.ts';
+import type { CurriculumRule } from '../../protocol/recipeKeys/curriculumKeys.ts';
 import { drawRate, type PassRates } from './passRates.ts';
 
 export interface CurriculumSettings {

@@ -1,4 +1,4 @@
-import type { TaskDataset } from '../../protocol/recipe/recipe.ts';
+import type { TaskDataset } from '../../protocol/recipeKeys/recipe.ts';
 import { type AdditionSettings, additionTask } from './additionTask.ts';
 import { type ArithmeticSettings, arithmeticTask } from './arithmeticTask.ts';
 import { type BaseConversionSettings, baseConversionTask } from './baseConversionTask.ts';

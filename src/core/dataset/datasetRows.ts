@@ -1,4 +1,4 @@
-import type { PresetName } from '../../protocol/recipe/recipe.ts';
+import type { PresetName } from '../../protocol/recipeKeys/recipe.ts';
 import { specialTokens } from '../text/tokenizer.ts';
 import { goldText } from './answer.ts';
 import { columnCell } from './columnCell.ts';

@@ -1,4 +1,4 @@
-import type { PresetName } from '../../protocol/recipe/recipe.ts';
+import type { PresetName } from '../../protocol/recipeKeys/recipe.ts';
 import { findBoxed } from '../math/statedAnswer.ts';
 import { columnCell, promptOfMessages } from './columnCell.ts';
 

@@ -1,5 +1,5 @@
 import type { Random } from '../../base/random.ts';
-import type { TaskDataset } from '../../protocol/recipe/recipe.ts';
+import type { TaskDataset } from '../../protocol/recipeKeys/recipe.ts';
 
 /** A problem with its worked solution. All text is bare: no template, no tags. */
 export interface Problem {

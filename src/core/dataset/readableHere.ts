@@ -1,4 +1,4 @@
-import type { TaskDataset } from '../../protocol/recipe/recipe.ts';
+import type { TaskDataset } from '../../protocol/recipeKeys/recipe.ts';
 import { dataFileKind, hasHubDatasetForm } from '../recipe/hubId.ts';
 import type { ResolvedDataset } from '../recipe/resolvedRecipe.ts';
 

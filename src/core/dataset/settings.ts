@@ -1,5 +1,5 @@
 import { Failure } from '../../base/failure.ts';
-import type { TaskDataset, TaskName } from '../../protocol/recipe/recipe.ts';
+import type { TaskDataset, TaskName } from '../../protocol/recipeKeys/recipe.ts';
 
 /** Default settings for each task. Settings that are not listed do not apply to the task. */
 export const taskDefaults = {

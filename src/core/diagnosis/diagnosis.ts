@@ -86,7 +86,7 @@ export class Diagnosis {
 		return this.#revision;
 	}
 
-	/** Ids of the alerts that are ongoing at the newest step. */
+	/** IDs of the alerts that are ongoing at the latest step. */
 	get holding(): ReadonlySet<string> {
 		return new Set([...this.#found].filter(([, found]) => found.holds).map(([id]) => id));
 	}

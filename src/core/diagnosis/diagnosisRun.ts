@@ -1,6 +1,6 @@
 import type { RecipeEdit } from '../../protocol/alert.ts';
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
-import { upperRange } from '../../protocol/recipe/groupStages.ts';
+import { upperRange } from '../../protocol/recipeKeys/groupStages.ts';
 
 /** A recipe stage, reduced to what rules need. */
 export interface DiagnosisStage {

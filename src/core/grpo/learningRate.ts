@@ -1,4 +1,4 @@
-import type { SchedulerName } from '../../protocol/recipe/recipe.ts';
+import type { SchedulerName } from '../../protocol/recipeKeys/recipe.ts';
 
 export interface Schedule {
 	readonly learning_rate: number;

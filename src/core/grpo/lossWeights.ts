@@ -1,4 +1,4 @@
-import type { LossType } from '../../protocol/recipe/groupStages.ts';
+import type { LossType } from '../../protocol/recipeKeys/groupStages.ts';
 
 /** Row properties needed to normalize the loss. */
 export interface LossRow {

@@ -1,5 +1,5 @@
-import { latentSchema } from '../../protocol/recipe/imitationStages.ts';
-import { defaultsOf } from '../../protocol/recipe/keyDefaults.ts';
+import { latentSchema } from '../../protocol/recipeKeys/imitationStages.ts';
+import { defaultsOf } from '../../protocol/recipeKeys/keyDefaults.ts';
 
 /**
  * Curriculum from written to latent reasoning (COCONUT, Hao et al. 2024, arXiv 2412.06769, section 3): in stage k, the

@@ -35,8 +35,8 @@ const safeCacheBytes = 2 ** 30;
 
 /**
  * Returns the limits on a GPU.
- * @param loops whether a single program samples whole completions (CUDA): it keeps the whole cache but, unlike other
- * providers, has no tensor size limit of its own
+ * @param loops whether a single program samples whole completions, as on CUDA. CUDA keeps the whole cache but, unlike
+ * other providers, has no tensor size limit of its own
  * @param bytes total memory of the GPU, or null if unknown
  */
 export function gpuLimits(loops: boolean, bytes: number | null): BatchLimits {

@@ -8,8 +8,8 @@ import {
 	type PipelineRecipe,
 	type ReferenceKey,
 	referenceKeys,
-} from '../../protocol/recipe/pipelineRecipe.ts';
-import type { Recipe } from '../../protocol/recipe/recipe.ts';
+} from '../../protocol/recipeKeys/pipelineRecipe.ts';
+import type { Recipe } from '../../protocol/recipeKeys/recipe.ts';
 import { inputsOf, placeOf, type StageInput } from './pipelineGraph.ts';
 
 /** Starting point of a stage. */

@@ -5,7 +5,7 @@ import {
 	previousOf,
 	referenceKeys,
 	type StageLoop,
-} from '../../protocol/recipe/pipelineRecipe.ts';
+} from '../../protocol/recipeKeys/pipelineRecipe.ts';
 import type { PathFault } from '../recipe/pathFault.ts';
 import { suggest } from '../recipe/suggest.ts';
 import { makesCheckpoint } from './pipelineGraph.ts';

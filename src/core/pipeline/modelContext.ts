@@ -1,5 +1,5 @@
-import type { NamedStage, PipelineRecipe } from '../../protocol/recipe/pipelineRecipe.ts';
-import type { Recipe } from '../../protocol/recipe/recipe.ts';
+import type { NamedStage, PipelineRecipe } from '../../protocol/recipeKeys/pipelineRecipe.ts';
+import type { Recipe } from '../../protocol/recipeKeys/recipe.ts';
 import { resolveRecipe } from '../recipe/resolve.ts';
 import { compileStage, placeholders } from './compileStage.ts';
 import { inputsOf } from './pipelineGraph.ts';

@@ -7,7 +7,7 @@ import {
 	type ReferenceKey,
 	referenceKeys,
 	referenceOf,
-} from '../../protocol/recipe/pipelineRecipe.ts';
+} from '../../protocol/recipeKeys/pipelineRecipe.ts';
 
 /** An input that a stage gets from another stage. */
 export interface StageInput {

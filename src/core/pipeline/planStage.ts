@@ -1,5 +1,5 @@
 import type { OutputKind, StageState } from '../../protocol/pipeline.ts';
-import type { NamedStage, PipelineRecipe } from '../../protocol/recipe/pipelineRecipe.ts';
+import type { NamedStage, PipelineRecipe } from '../../protocol/recipeKeys/pipelineRecipe.ts';
 import type { StageArtifacts, StageStart } from './compileStage.ts';
 import { startOf, takenBy } from './compileStage.ts';
 import { inputsOf, placeOf } from './pipelineGraph.ts';

@@ -1,4 +1,4 @@
-import type { NamedStage } from '../../protocol/recipe/pipelineRecipe.ts';
+import type { NamedStage } from '../../protocol/recipeKeys/pipelineRecipe.ts';
 import { inputsOf, placeOf } from './pipelineGraph.ts';
 
 type Key = readonly (string | number)[];

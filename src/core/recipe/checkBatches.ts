@@ -1,6 +1,6 @@
-import { defaultsOf } from '../../protocol/recipe/keyDefaults.ts';
-import type { Recipe, Stage } from '../../protocol/recipe/recipe.ts';
-import { pytorchSchema, raySchema } from '../../protocol/recipe/torchRecipe.ts';
+import { defaultsOf } from '../../protocol/recipeKeys/keyDefaults.ts';
+import type { Recipe, Stage } from '../../protocol/recipeKeys/recipe.ts';
+import { pytorchSchema, raySchema } from '../../protocol/recipeKeys/torchRecipe.ts';
 import { filledStage } from './filledStage.ts';
 import type { Report } from './pathFault.ts';
 

@@ -1,4 +1,4 @@
-import type { GrpoStage, HeadStage, Recipe, RlooStage, Stage } from '../../protocol/recipe/recipe.ts';
+import type { GrpoStage, HeadStage, Recipe, RlooStage, Stage } from '../../protocol/recipeKeys/recipe.ts';
 import { unreadFile } from '../dataset/readableHere.ts';
 import { filledStage } from './filledStage.ts';
 import { dataFileKind } from './hubId.ts';

@@ -1,5 +1,5 @@
-import { type Recipe, recipeSchema } from '../../protocol/recipe/recipe.ts';
-import { type Engine, type KeySchema, valueSchema } from '../../protocol/recipe/recipeKey.ts';
+import { type Recipe, recipeSchema } from '../../protocol/recipeKeys/recipe.ts';
+import { type Engine, type KeySchema, valueSchema } from '../../protocol/recipeKeys/recipeKey.ts';
 import type { PathFault, Report } from './pathFault.ts';
 
 type Values = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-import type { Recipe } from '../../protocol/recipe/recipe.ts';
+import type { Recipe } from '../../protocol/recipeKeys/recipe.ts';
 import { isEnvironmentFile } from '../episode/environmentLanguage.ts';
 import { isServerAddress } from '../episode/serverAddress.ts';
 import { resolveTemplate, withCallTags } from '../text/template.ts';

@@ -1,5 +1,5 @@
-import { selfTaught } from '../../protocol/recipe/imitationStages.ts';
-import type { DistillStage, PretrainStage, Recipe, RejectionStage } from '../../protocol/recipe/recipe.ts';
+import { selfTaught } from '../../protocol/recipeKeys/imitationStages.ts';
+import type { DistillStage, PretrainStage, Recipe, RejectionStage } from '../../protocol/recipeKeys/recipe.ts';
 import type { Task } from '../dataset/problem.ts';
 import { filledStage } from './filledStage.ts';
 import type { Report } from './pathFault.ts';

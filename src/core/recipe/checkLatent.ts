@@ -1,4 +1,4 @@
-import type { Recipe, SftStage } from '../../protocol/recipe/recipe.ts';
+import type { Recipe, SftStage } from '../../protocol/recipeKeys/recipe.ts';
 import { latentTags } from '../text/latentTags.ts';
 import { type Template, templateTags } from '../text/template.ts';
 import type { PathFault, Report } from './pathFault.ts';

@@ -1,5 +1,5 @@
-import { distillSamples } from '../../protocol/recipe/imitationStages.ts';
-import type { Recipe, Stage } from '../../protocol/recipe/recipe.ts';
+import { distillSamples } from '../../protocol/recipeKeys/imitationStages.ts';
+import type { Recipe, Stage } from '../../protocol/recipeKeys/recipe.ts';
 import { latentTokens } from '../latent/latentCurriculum.ts';
 import { stageSchemaOf } from './filledStage.ts';
 import { completionLengthOf } from './keyContext.ts';

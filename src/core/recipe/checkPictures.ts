@@ -1,4 +1,4 @@
-import type { Recipe } from '../../protocol/recipe/recipe.ts';
+import type { Recipe } from '../../protocol/recipeKeys/recipe.ts';
 import type { Report } from './pathFault.ts';
 
 /** Finds conflicts between a dataset with images and the rest of a recipe. */

@@ -12,8 +12,8 @@ import {
 	type PipelineStage,
 	type SearchStage,
 	type StageLoop,
-} from '../../protocol/recipe/pipelineRecipe.ts';
-import type { Recipe, RejectionStage } from '../../protocol/recipe/recipe.ts';
+} from '../../protocol/recipeKeys/pipelineRecipe.ts';
+import type { Recipe, RejectionStage } from '../../protocol/recipeKeys/recipe.ts';
 import { createTask } from '../dataset/createTask.ts';
 import { runNameOf, startOf, takenBy } from '../pipeline/compileStage.ts';
 import { type ExpandedStages, expandLoops } from '../pipeline/expandLoops.ts';

@@ -1,4 +1,4 @@
-import type { GrpoStage, Recipe, RlooStage } from '../../protocol/recipe/recipe.ts';
+import type { GrpoStage, Recipe, RlooStage } from '../../protocol/recipeKeys/recipe.ts';
 import type { Task } from '../dataset/problem.ts';
 import { filledStage } from './filledStage.ts';
 import type { PathFault, Report } from './pathFault.ts';

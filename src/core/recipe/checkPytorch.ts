@@ -1,4 +1,4 @@
-import type { Recipe } from '../../protocol/recipe/recipe.ts';
+import type { Recipe } from '../../protocol/recipeKeys/recipe.ts';
 import { processesOf } from './checkBatches.ts';
 import { checkTrainerBlock } from './checkTrainerBlock.ts';
 import { dataFileKind, hasHubDatasetForm } from './hubId.ts';

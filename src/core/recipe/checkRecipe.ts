@@ -1,4 +1,4 @@
-import type { Recipe, TaskDataset } from '../../protocol/recipe/recipe.ts';
+import type { Recipe, TaskDataset } from '../../protocol/recipeKeys/recipe.ts';
 import { createTask } from '../dataset/createTask.ts';
 import { resolveTemplate } from '../text/template.ts';
 import { checkBatches } from './checkBatches.ts';

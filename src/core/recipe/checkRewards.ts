@@ -1,5 +1,5 @@
-import type { BuiltInRewardSpec } from '../../protocol/recipe/builtInRewards.ts';
-import type { Recipe } from '../../protocol/recipe/recipe.ts';
+import type { BuiltInRewardSpec } from '../../protocol/recipeKeys/builtInRewards.ts';
+import type { Recipe } from '../../protocol/recipeKeys/recipe.ts';
 import type { Template } from '../text/template.ts';
 import type { PathFault } from './pathFault.ts';
 

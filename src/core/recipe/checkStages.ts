@@ -6,7 +6,7 @@ import type {
 	Recipe,
 	RejectionStage,
 	RlooStage,
-} from '../../protocol/recipe/recipe.ts';
+} from '../../protocol/recipeKeys/recipe.ts';
 import type { StepSplit } from '../search/search.ts';
 import { stepRuleOf } from '../search/stepRule.ts';
 import { filledStage } from './filledStage.ts';

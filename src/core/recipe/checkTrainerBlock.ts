@@ -1,5 +1,5 @@
-import type { Stage } from '../../protocol/recipe/recipe.ts';
-import type { KeySchema } from '../../protocol/recipe/recipeKey.ts';
+import type { Stage } from '../../protocol/recipeKeys/recipe.ts';
+import type { KeySchema } from '../../protocol/recipeKeys/recipeKey.ts';
 import { stageSchemaOf } from './filledStage.ts';
 import type { Report } from './pathFault.ts';
 import { trainerKeysElsewhere } from './trainerKeysElsewhere.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { KeyFacts } from '../../protocol/recipe/recipeKey.ts';
+import type { KeyFacts } from '../../protocol/recipeKeys/recipeKey.ts';
 import type { PathFault } from './checkRecipe.ts';
 import { addFix, convertFix, removeFix, renameFix, setFix } from './recipeFix.ts';
 import { suggest } from './suggest.ts';

@@ -1,7 +1,13 @@
-import { isConstant } from '../../protocol/recipe/keyDefaults.ts';
-import { pipelineRecipeSchema } from '../../protocol/recipe/pipelineRecipe.ts';
-import { recipeSchema } from '../../protocol/recipe/recipe.ts';
-import { type Engine, type KeyFacts, type KeySchema, meaningOf, valueSchema } from '../../protocol/recipe/recipeKey.ts';
+import { isConstant } from '../../protocol/recipeKeys/keyDefaults.ts';
+import { pipelineRecipeSchema } from '../../protocol/recipeKeys/pipelineRecipe.ts';
+import { recipeSchema } from '../../protocol/recipeKeys/recipe.ts';
+import {
+	type Engine,
+	type KeyFacts,
+	type KeySchema,
+	meaningOf,
+	valueSchema,
+} from '../../protocol/recipeKeys/recipeKey.ts';
 
 /** A recipe key as described by its declaration. */
 export interface ExplainedKey {

@@ -1,6 +1,6 @@
-import { type Defaults, defaultsOf } from '../../protocol/recipe/keyDefaults.ts';
-import { type Stage, type StageSchema, stageSchema } from '../../protocol/recipe/recipe.ts';
-import type { Keys } from '../../protocol/recipe/recipeKey.ts';
+import { type Defaults, defaultsOf } from '../../protocol/recipeKeys/keyDefaults.ts';
+import { type Stage, type StageSchema, stageSchema } from '../../protocol/recipeKeys/recipe.ts';
+import type { Keys } from '../../protocol/recipeKeys/recipeKey.ts';
 import { given } from './recipeValues.ts';
 
 type SchemaOf<T extends Stage['type']> = Extract<

@@ -1,4 +1,4 @@
-import type { KeyContext } from '../../protocol/recipe/recipeKey.ts';
+import type { KeyContext } from '../../protocol/recipeKeys/recipeKey.ts';
 import { hasHubDatasetForm, hasHubForm } from './hubId.ts';
 import type { Machine } from './machine.ts';
 import { defaultCompletionLength, type SequenceLengths } from './sequenceLengths.ts';

@@ -1,4 +1,4 @@
-import type { Recipe } from '../../protocol/recipe/recipe.ts';
+import type { Recipe } from '../../protocol/recipeKeys/recipe.ts';
 import { hasHubForm } from './hubId.ts';
 
 /** Information about the machine and the recipe's location, needed to resolve a recipe. */

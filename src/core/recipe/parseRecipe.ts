@@ -1,8 +1,8 @@
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { Failure } from '../../base/failure.ts';
 import { decode } from '../../protocol/decode.ts';
-import { type PipelineRecipe, pipelineRecipeSchema } from '../../protocol/recipe/pipelineRecipe.ts';
-import type { Recipe } from '../../protocol/recipe/recipe.ts';
+import { type PipelineRecipe, pipelineRecipeSchema } from '../../protocol/recipeKeys/pipelineRecipe.ts';
+import type { Recipe } from '../../protocol/recipeKeys/recipe.ts';
 import { compileStage, placeholders } from '../pipeline/compileStage.ts';
 import { orderStages } from '../pipeline/pipelineGraph.ts';
 import { checkPipeline, type WrittenRecipe } from './checkPipeline.ts';

@@ -1,7 +1,7 @@
 import { Failure } from '../../base/failure.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
-import { type ResolvedBuiltIn, withAbsolutePaths } from '../../protocol/recipe/builtInRewards.ts';
-import { environmentSchema } from '../../protocol/recipe/environmentRecipe.ts';
+import { type ResolvedBuiltIn, withAbsolutePaths } from '../../protocol/recipeKeys/builtInRewards.ts';
+import { environmentSchema } from '../../protocol/recipeKeys/environmentRecipe.ts';
 import {
 	checkpointSchema,
 	evaluationSchema,
@@ -11,11 +11,11 @@ import {
 	type Recipe,
 	type RewardSpec,
 	type Stage,
-} from '../../protocol/recipe/recipe.ts';
-import type { KeyContext, Keys } from '../../protocol/recipe/recipeKey.ts';
-import { scoringSchema } from '../../protocol/recipe/scoringSettings.ts';
-import { learnsFromTexts } from '../../protocol/recipe/stageKinds.ts';
-import { pytorchSchema, raySchema } from '../../protocol/recipe/torchRecipe.ts';
+} from '../../protocol/recipeKeys/recipe.ts';
+import type { KeyContext, Keys } from '../../protocol/recipeKeys/recipeKey.ts';
+import { scoringSchema } from '../../protocol/recipeKeys/scoringSettings.ts';
+import { learnsFromTexts } from '../../protocol/recipeKeys/stageKinds.ts';
+import { pytorchSchema, raySchema } from '../../protocol/recipeKeys/torchRecipe.ts';
 import { createTask } from '../dataset/createTask.ts';
 import { latentTokens } from '../latent/latentCurriculum.ts';
 import { latentTags } from '../text/latentTags.ts';

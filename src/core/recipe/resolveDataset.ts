@@ -1,6 +1,6 @@
-import { defaultsOf } from '../../protocol/recipe/keyDefaults.ts';
-import { fileDatasetSchema, type Recipe } from '../../protocol/recipe/recipe.ts';
-import type { KeyContext } from '../../protocol/recipe/recipeKey.ts';
+import { defaultsOf } from '../../protocol/recipeKeys/keyDefaults.ts';
+import { fileDatasetSchema, type Recipe } from '../../protocol/recipeKeys/recipe.ts';
+import type { KeyContext } from '../../protocol/recipeKeys/recipeKey.ts';
 import { datasetPresets } from '../dataset/presets.ts';
 import { resolveTaskSettings } from '../dataset/settings.ts';
 import { hasHubDatasetForm } from './hubId.ts';

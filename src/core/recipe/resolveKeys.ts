@@ -5,8 +5,8 @@ import {
 	type Keys,
 	keysOf,
 	valueSchema,
-} from '../../protocol/recipe/recipeKey.ts';
-import type { Resolved } from '../../protocol/recipe/resolvedKeys.ts';
+} from '../../protocol/recipeKeys/recipeKey.ts';
+import type { Resolved } from '../../protocol/recipeKeys/resolvedKeys.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 

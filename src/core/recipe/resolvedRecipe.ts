@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { resolvedBuiltInSchema } from '../../protocol/recipe/builtInRewards.ts';
-import { environmentSchema } from '../../protocol/recipe/environmentRecipe.ts';
-import { defaultsOf } from '../../protocol/recipe/keyDefaults.ts';
+import { resolvedBuiltInSchema } from '../../protocol/recipeKeys/builtInRewards.ts';
+import { environmentSchema } from '../../protocol/recipeKeys/environmentRecipe.ts';
+import { defaultsOf } from '../../protocol/recipeKeys/keyDefaults.ts';
 import {
 	busyChoices,
 	checkpointSchema,
@@ -14,12 +14,12 @@ import {
 	type StageSchema,
 	stageSchema,
 	taskDatasetSchema,
-} from '../../protocol/recipe/recipe.ts';
-import type { Keys } from '../../protocol/recipe/recipeKey.ts';
-import { type ResolvedValue, resolvedSchema } from '../../protocol/recipe/resolvedKeys.ts';
-import { scoringSchema } from '../../protocol/recipe/scoringSettings.ts';
-import { learnsFromRewards } from '../../protocol/recipe/stageKinds.ts';
-import { precisionNames, pytorchSchema, raySchema } from '../../protocol/recipe/torchRecipe.ts';
+} from '../../protocol/recipeKeys/recipe.ts';
+import type { Keys } from '../../protocol/recipeKeys/recipeKey.ts';
+import { type ResolvedValue, resolvedSchema } from '../../protocol/recipeKeys/resolvedKeys.ts';
+import { scoringSchema } from '../../protocol/recipeKeys/scoringSettings.ts';
+import { learnsFromRewards } from '../../protocol/recipeKeys/stageKinds.ts';
+import { precisionNames, pytorchSchema, raySchema } from '../../protocol/recipeKeys/torchRecipe.ts';
 import { trainingEngines } from '../../protocol/runRecord.ts';
 
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -128,4 +128,4 @@ export type ResolvedDataset = ResolvedRecipe['dataset'];
 export type ResolvedModel = ResolvedRecipe['model'];
 export type RewardFile = NonNullable<ResolvedRecipe['rewardFiles']>[number];
 export type ResolvedReward = ResolvedRecipe['rewards'][number];
-export type { ResolvedPytorch, ResolvedRay } from '../../protocol/recipe/torchRecipe.ts';
+export type { ResolvedPytorch, ResolvedRay } from '../../protocol/recipeKeys/torchRecipe.ts';

@@ -1,6 +1,6 @@
 /**
  * Run sizes that recipes do not specify. Defaults for recipe keys are declared with the keys
- * (src/protocol/recipe/recipeKey.ts).
+ * (src/protocol/recipeKeys/recipeKey.ts).
  */
 export const runDefaults = {
 	sampleRows: 64,

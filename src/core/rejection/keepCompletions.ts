@@ -1,4 +1,4 @@
-import type { LanguageName } from '../../protocol/recipe/builtInRewards.ts';
+import type { LanguageName } from '../../protocol/recipeKeys/builtInRewards.ts';
 import { languageConsistencyReward } from '../reward/languageConsistencyReward.ts';
 import { parseTrace } from '../trace/parseTrace.ts';
 import type { TraceTags } from '../trace/trace.ts';

@@ -1,5 +1,5 @@
 import { formatCounted } from '../../base/format.ts';
-import type { ComparedMeasure, Comparison, ComparisonExpectation } from '../../protocol/recipe/pipelineRecipe.ts';
+import type { ComparedMeasure, Comparison, ComparisonExpectation } from '../../protocol/recipeKeys/pipelineRecipe.ts';
 import { type Difference, differenceInterval } from '../evaluation/differenceInterval.ts';
 import { fewestProblems } from '../evaluation/pairProblems.ts';
 import type { ReportedEvaluation } from './reportedRun.ts';

@@ -1,4 +1,4 @@
-import type { ComparedMeasure } from '../../protocol/recipe/pipelineRecipe.ts';
+import type { ComparedMeasure } from '../../protocol/recipeKeys/pipelineRecipe.ts';
 
 /** Metrics for one completion; null if not applicable. */
 export type CompletionMeasures = { readonly [K in ComparedMeasure]: number | null };

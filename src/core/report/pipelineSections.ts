@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { formatDuration, formatNumber } from '../../base/format.ts';
 import { decode } from '../../protocol/decode.ts';
-import { type Comparison, comparisonSchema } from '../../protocol/recipe/pipelineRecipe.ts';
+import { type Comparison, comparisonSchema } from '../../protocol/recipeKeys/pipelineRecipe.ts';
 import { type ComparedStages, type ComparisonVerdict, compareStages, verdictOf } from './comparedStages.ts';
 import { changeText, shareText, spanText, valueText } from './numberText.ts';
 import type { ReportTable } from './reportDocument.ts';

@@ -1,7 +1,7 @@
-import { isConstant } from '../../protocol/recipe/keyDefaults.ts';
-import { recipeSchema } from '../../protocol/recipe/recipe.ts';
-import { type KeySchema, keysOf, valueSchema } from '../../protocol/recipe/recipeKey.ts';
-import { optimizer } from '../../protocol/recipe/stageFields.ts';
+import { isConstant } from '../../protocol/recipeKeys/keyDefaults.ts';
+import { recipeSchema } from '../../protocol/recipeKeys/recipe.ts';
+import { type KeySchema, keysOf, valueSchema } from '../../protocol/recipeKeys/recipeKey.ts';
+import { optimizer } from '../../protocol/recipeKeys/stageFields.ts';
 import { flattenRecipe } from '../comparison/recipeDiff.ts';
 import { stageSchemaOf } from '../recipe/filledStage.ts';
 

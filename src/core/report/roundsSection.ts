@@ -65,7 +65,7 @@ function blocksOf({ of, points }: RoundSeries): ReportBlock[] {
 				...[stage, String(number), String(problems), intervalText(measured)],
 				...(own === null ? ['–', '–'] : [chooserText(own), changeText(own)]),
 			]),
-			note: 'Intervals are 95%, over questions. The gain is paired by question.',
+			note: 'Intervals are 95% confidence intervals over questions. The gain is a paired difference by question.',
 		},
 	];
 }

@@ -1,5 +1,5 @@
 import { formatDuration } from '../../base/format.ts';
-import { learnsFromRewards } from '../../protocol/recipe/stageKinds.ts';
+import { learnsFromRewards } from '../../protocol/recipeKeys/stageKinds.ts';
 import { differenceInterval } from '../evaluation/differenceInterval.ts';
 import { pairedMeans } from './comparedStages.ts';
 import { changeText, shareText, spanText, valueText } from './numberText.ts';

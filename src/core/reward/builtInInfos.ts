@@ -1,4 +1,4 @@
-import type { BuiltInRewardName } from '../../protocol/recipe/builtInRewards.ts';
+import type { BuiltInRewardName } from '../../protocol/recipeKeys/builtInRewards.ts';
 
 /** Reference information about a built-in reward. */
 export interface BuiltInInfo {

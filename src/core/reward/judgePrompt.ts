@@ -1,4 +1,4 @@
-import type { RewardEntry } from '../../protocol/recipe/builtInRewards.ts';
+import type { RewardEntry } from '../../protocol/recipeKeys/builtInRewards.ts';
 
 /** Strings shown to the judge. They come from the dataset and the policy, so they are untrusted. */
 export interface JudgedTexts {

@@ -1,4 +1,4 @@
-import type { LanguageName, RewardEntry } from '../../protocol/recipe/builtInRewards.ts';
+import type { LanguageName, RewardEntry } from '../../protocol/recipeKeys/builtInRewards.ts';
 import type { TraceTags } from '../trace/trace.ts';
 import { closedClassWords } from './languageWords.ts';
 import { type RewardSample, thinkingOf } from './rewardSample.ts';

@@ -1,4 +1,4 @@
-import type { LanguageName } from '../../protocol/recipe/builtInRewards.ts';
+import type { LanguageName } from '../../protocol/recipeKeys/builtInRewards.ts';
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 

@@ -1,4 +1,4 @@
-import type { RewardEntry } from '../../protocol/recipe/builtInRewards.ts';
+import type { RewardEntry } from '../../protocol/recipeKeys/builtInRewards.ts';
 import { normalizeAnswer } from '../dataset/answer.ts';
 import type { TraceTags } from '../trace/trace.ts';
 import { answerOf, type RewardSample } from './rewardSample.ts';

@@ -1,4 +1,4 @@
-import type { StepAggregate, StepSplit } from '../../protocol/recipe/builtInRewards.ts';
+import type { StepAggregate, StepSplit } from '../../protocol/recipeKeys/builtInRewards.ts';
 
 const marks: Readonly<Record<StepSplit, RegExp>> = {
 	lines: /\n/,

@@ -1,4 +1,4 @@
-import type { RewardEntry } from '../../protocol/recipe/builtInRewards.ts';
+import type { RewardEntry } from '../../protocol/recipeKeys/builtInRewards.ts';
 import { findBehaviors } from '../trace/behaviors.ts';
 import type { TraceTags } from '../trace/trace.ts';
 import { type RewardSample, thinkingOf } from './rewardSample.ts';

@@ -1,4 +1,4 @@
-import type { LengthSection, LengthUnit } from '../../protocol/recipe/builtInRewards.ts';
+import type { LengthSection, LengthUnit } from '../../protocol/recipeKeys/builtInRewards.ts';
 import { templateTags } from '../text/template.ts';
 import type { TraceTags } from '../trace/trace.ts';
 import { wordsOf } from '../trace/wordPlaces.ts';

@@ -1,5 +1,5 @@
 import { Failure } from '../../base/failure.ts';
-import type { TemplateSpec } from '../../protocol/recipe/recipe.ts';
+import type { TemplateSpec } from '../../protocol/recipeKeys/recipe.ts';
 
 export type TagPair = readonly [open: string, close: string];
 

@@ -1,4 +1,4 @@
-import type { RewardEntry } from '../../protocol/recipe/builtInRewards.ts';
+import type { RewardEntry } from '../../protocol/recipeKeys/builtInRewards.ts';
 import type { DrawnBox, RolloutPicture } from '../../protocol/rolloutPicture.ts';
 import { type Box, hasArea } from './box.ts';
 import { matchBoxes } from './matchBoxes.ts';

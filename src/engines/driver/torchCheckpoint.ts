@@ -7,7 +7,7 @@ import { ensureFolder, writeFileAtomic } from '../../files/atomicFile.ts';
 import { openRegular, readJson } from '../../files/safeFile.ts';
 import { checkpointFiles, checkpointFormat, checkpointStateSchema } from '../../protocol/checkpointState.ts';
 import { decode } from '../../protocol/decode.ts';
-import type { Engine } from '../../protocol/recipe/recipeKey.ts';
+import type { Engine } from '../../protocol/recipeKeys/recipeKey.ts';
 import { type TorchCheckpointState, torchCheckpointStateSchema } from '../../protocol/trainerLink.ts';
 import { checkpointFileNames, manifestName, readManifest } from '../../runs/checkpointFiles.ts';
 import type { Progress } from '../shared/progress.ts';

@@ -1,8 +1,8 @@
 import { Failure } from '../../base/failure.ts';
 import { type BatchUse, gpuRows } from '../../core/memory/microBatchLimits.ts';
 import type { EngineDevice } from '../../protocol/engineDevices.ts';
-import type { DeviceName } from '../../protocol/recipe/recipe.ts';
-import type { PrecisionName } from '../../protocol/recipe/torchRecipe.ts';
+import type { DeviceName } from '../../protocol/recipeKeys/recipe.ts';
+import type { PrecisionName } from '../../protocol/recipeKeys/torchRecipe.ts';
 import type { ModelShape } from '../shared/modelShape.ts';
 import { DeviceMemory } from './compute/deviceModel.ts';
 import { HostMemory } from './compute/hostModel.ts';

@@ -1,7 +1,7 @@
 import type { Objective } from '../../core/grpo/objective/objective.ts';
 import type { LatentPlaces } from '../../core/text/latentTags.ts';
 import type { HeadName } from '../../protocol/control.ts';
-import type { DeviceName } from '../../protocol/recipe/recipe.ts';
+import type { DeviceName } from '../../protocol/recipeKeys/recipe.ts';
 import type { ModelShape } from '../shared/modelShape.ts';
 
 /** A named parameter. The flat parameter vector contains all parameters in order, in row-major layout. */

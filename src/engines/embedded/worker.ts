@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import { Failure } from '../../base/failure.ts';
-import type { PrecisionName } from '../../protocol/recipe/torchRecipe.ts';
+import type { PrecisionName } from '../../protocol/recipeKeys/torchRecipe.ts';
 import type { ModelShape } from '../shared/modelShape.ts';
 import { Executor } from './compute/executor.ts';
 import type { GradientJob, Job, JobResults, Reply, TeacherRef } from './compute/jobs.ts';

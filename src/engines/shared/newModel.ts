@@ -5,7 +5,7 @@ import { contextFor, sequenceLengths } from '../../core/recipe/sequenceLengths.t
 import { vocabularyTags } from '../../core/text/latentTags.ts';
 import type { Tokenizer } from '../../core/text/tokenizer.ts';
 import { buildTokenizer } from '../../core/text/vocabulary.ts';
-import { learnsFromTexts } from '../../protocol/recipe/stageKinds.ts';
+import { learnsFromTexts } from '../../protocol/recipeKeys/stageKinds.ts';
 import type { ModelShape } from '../shared/modelShape.ts';
 
 export interface NewModel {

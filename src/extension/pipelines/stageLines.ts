@@ -1,6 +1,6 @@
 import { findNodeAtLocation, getNodeValue, type Node, parseTree } from 'jsonc-parser';
 import { dependenciesOf } from '../../core/pipeline/pipelineGraph.ts';
-import type { NamedStage } from '../../protocol/recipe/pipelineRecipe.ts';
+import type { NamedStage } from '../../protocol/recipeKeys/pipelineRecipe.ts';
 import type { PipelineView, StageView } from '../../runs/pipeline/pipelineView.ts';
 import { displayText } from '../runView.ts';
 import { presentStage } from './pipelinePresentation.ts';

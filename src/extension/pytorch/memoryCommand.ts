@@ -4,7 +4,7 @@ import type { MemoryEstimate } from '../../core/memory/estimateRecipe.ts';
 import { partsText, stageText, totalText } from '../../core/memory/memoryText.ts';
 import { estimateMemory } from '../../environment/estimateMemory.ts';
 import { estimatePipeline, type PipelineForecast } from '../../environment/estimatePipeline.ts';
-import type { PipelineRecipe } from '../../protocol/recipe/pipelineRecipe.ts';
+import type { PipelineRecipe } from '../../protocol/recipeKeys/pipelineRecipe.ts';
 import { readPipelineFile } from '../../runs/pipeline/startPipeline.ts';
 import { resolveRecipeFile } from '../../runs/prepareRun.ts';
 import { withProgress } from '../progress.ts';

@@ -91,7 +91,7 @@ export class RewardsTree extends Disposable implements vscode.TreeDataProvider<R
 		}
 		if (element.kind === 'builtIns') {
 			// Loaded on demand to keep activation fast.
-			const { builtInRewardNames } = await import('../../protocol/recipe/builtInRewards.ts');
+			const { builtInRewardNames } = await import('../../protocol/recipeKeys/builtInRewards.ts');
 			return builtInRewardNames.map((use) => this.#node({ kind: 'builtIn', use }));
 		}
 		if (element.kind !== 'file') return [];

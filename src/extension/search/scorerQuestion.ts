@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import type { ScorerScope } from '../../core/search/scorer.ts';
 import type { OfferedScorer } from '../../protocol/newSearchMessages.ts';
 import type { PolicySpec } from '../../protocol/policySpec.ts';
-import { builtInRewardNames } from '../../protocol/recipe/builtInRewards.ts';
+import { builtInRewardNames } from '../../protocol/recipeKeys/builtInRewards.ts';
 import type { ScorerSpec } from '../../protocol/searchSpec.ts';
 import type { RewardFileList } from '../rewards/rewardFileList.ts';
 import { displayText } from '../runView.ts';

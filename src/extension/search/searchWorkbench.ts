@@ -128,7 +128,7 @@ export class SearchWorkbench extends Disposable {
 		if (summary === null) throw new Failure('invalid', `${basename(log)} is not a search log.`);
 		const agreed = await this.#agreed.specOf(summary);
 		if (agreed === null) return false;
-		// For the user's own searches, the log is authoritative, including settings changed along the way.
+		// For the user's own searches, the log is authoritative, including for settings changed along the way.
 		const changed = agreed === undefined || agreed.own ? {} : { spec: agreed.spec };
 		const standard = searchSettings.budget(vscode.Uri.file(log));
 		const own = Object.keys(summary.start.budget).length === 0 ? null : summary.start.budget;

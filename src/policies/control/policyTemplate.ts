@@ -4,7 +4,7 @@ import { Failure } from '../../base/failure.ts';
 import { resolveTemplate, type Template } from '../../core/text/template.ts';
 import { readJson } from '../../files/safeFile.ts';
 import { decode } from '../../protocol/decode.ts';
-import { templateSchema } from '../../protocol/recipe/recipe.ts';
+import { templateSchema } from '../../protocol/recipeKeys/recipe.ts';
 import { runFiles } from '../../runs/runFiles.ts';
 
 /** The only recipe fields read here. Recipes for other engines and versions also have a template. */

@@ -1,7 +1,7 @@
 import { createTask } from '../../core/dataset/createTask.ts';
 import { accuracyOf, type Verifier } from '../../core/reward/accuracyReward.ts';
 import type { RewardSample } from '../../core/reward/rewardSample.ts';
-import type { TaskDataset } from '../../protocol/recipe/recipe.ts';
+import type { TaskDataset } from '../../protocol/recipeKeys/recipe.ts';
 import type { RewardContext } from '../../protocol/rewardHost.ts';
 import { createMathVerifier } from '../mathVerifier.ts';
 

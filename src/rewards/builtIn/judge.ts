@@ -4,7 +4,7 @@ import { judgeMessage, readVerdict } from '../../core/reward/judgePrompt.ts';
 import { answerOf, goldTexts, type RewardSample } from '../../core/reward/rewardSample.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
 import { sha256 } from '../../files/sha256.ts';
-import type { RewardEntry } from '../../protocol/recipe/builtInRewards.ts';
+import type { RewardEntry } from '../../protocol/recipeKeys/builtInRewards.ts';
 import type { BuiltIn } from '../builtInReward.ts';
 import type { JsonServer } from './jsonServer.ts';
 import type { JudgeCache } from './judgeCache.ts';

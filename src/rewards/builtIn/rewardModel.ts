@@ -2,7 +2,7 @@ import { basename, join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import type { RewardSample } from '../../core/reward/rewardSample.ts';
 import { controlExtensions } from '../../protocol/control.ts';
-import type { RewardEntry } from '../../protocol/recipe/builtInRewards.ts';
+import type { RewardEntry } from '../../protocol/recipeKeys/builtInRewards.ts';
 import type { ControlClient } from '../../rpc/controlClient.ts';
 import { ServedCheckpoint } from '../../runs/servedCheckpoint.ts';
 import type { BuiltIn } from '../builtInReward.ts';

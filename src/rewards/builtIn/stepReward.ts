@@ -2,7 +2,7 @@ import { Failure } from '../../base/failure.ts';
 import { aggregateSteps, splitSteps } from '../../core/reward/processReward.ts';
 import { thinkingOf } from '../../core/reward/rewardSample.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
-import type { RewardEntry } from '../../protocol/recipe/builtInRewards.ts';
+import type { RewardEntry } from '../../protocol/recipeKeys/builtInRewards.ts';
 import { apiKeysOf } from '../../rpc/http/apiKeys.ts';
 import type { BuiltIn } from '../builtInReward.ts';
 import { JsonServer } from './jsonServer.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
-import type { RewardEntry } from '../../protocol/recipe/builtInRewards.ts';
+import type { RewardEntry } from '../../protocol/recipeKeys/builtInRewards.ts';
 import type { JsonServer } from './jsonServer.ts';
 
 /** Scores the steps of a completion's thinking section. */

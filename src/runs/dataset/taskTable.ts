@@ -5,7 +5,7 @@ import { resolveTaskSettings } from '../../core/dataset/settings.ts';
 import type { RowValue, TableRow } from '../../core/dataset/table/tableRow.ts';
 import { taskSource } from '../../core/dataset/taskSource.ts';
 import { Turns } from '../../files/turns.ts';
-import type { TaskDataset } from '../../protocol/recipe/recipe.ts';
+import type { TaskDataset } from '../../protocol/recipeKeys/recipe.ts';
 import type { DataTable, OnWalk } from './dataTable.ts';
 
 /** Training problems of a generated task as rows, identical to those in a run with the same seed. */

@@ -82,8 +82,8 @@ export class DiskFolder implements FolderView {
 
 	/**
 	 * Checks each folder and file only once while `work` runs. Otherwise, every pattern and step would check the same
-	 * ones again, hundreds of times per second while a run is followed. Changes during the work might be missing from its
-	 * results.
+	 * paths again, hundreds of times per second while a run is being followed. Changes during the work might be missing
+	 * from its results.
 	 */
 	async snapshot<T>(work: () => Promise<T>): Promise<T> {
 		if (this.#snapshot !== null) return work();

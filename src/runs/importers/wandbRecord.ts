@@ -41,7 +41,7 @@ function historyOf(bytes: Uint8Array): WandbRecord {
 	return { kind: 'history', step, values: Object.fromEntries(values.filter(([key]) => key !== '__proto__')) };
 }
 
-/** HistoryItem: a key, or the parts of a nested one, and a value as JSON. */
+/** HistoryItem: a key (or the parts of a nested key) and a JSON value. */
 function itemOf(bytes: Uint8Array): [string, unknown] {
 	let key = '';
 	const nested: string[] = [];

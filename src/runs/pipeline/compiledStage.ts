@@ -7,7 +7,7 @@ import { StageFailure } from '../../core/pipeline/stageFailure.ts';
 import { writtenPlace } from '../../core/pipeline/writtenPlace.ts';
 import { resolveRecipe } from '../../core/recipe/resolve.ts';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
-import { isRunnerStage, type NamedStage, type PipelineRecipe } from '../../protocol/recipe/pipelineRecipe.ts';
+import { isRunnerStage, type NamedStage, type PipelineRecipe } from '../../protocol/recipeKeys/pipelineRecipe.ts';
 import { startMark } from '../foreignCode.ts';
 import { requireFiles, writeRunFiles } from '../prepareRun.ts';
 import { machineOf } from '../recipeMachine.ts';

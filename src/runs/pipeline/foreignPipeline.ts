@@ -1,4 +1,4 @@
-import type { PipelineRecipe } from '../../protocol/recipe/pipelineRecipe.ts';
+import type { PipelineRecipe } from '../../protocol/recipeKeys/pipelineRecipe.ts';
 import {
 	type Agree,
 	type ForeignCode,

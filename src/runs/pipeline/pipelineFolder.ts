@@ -15,7 +15,7 @@ import {
 	pipelineRecordSchema,
 } from '../../protocol/pipeline.ts';
 import { pipelineFiles } from '../../protocol/pipelineFiles.ts';
-import type { PipelineRecipe } from '../../protocol/recipe/pipelineRecipe.ts';
+import type { PipelineRecipe } from '../../protocol/recipeKeys/pipelineRecipe.ts';
 
 export { isPipelineFolder, stageRunsIn } from '../runFolders.ts';
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { waitReason } from '../../core/pipeline/planStage.ts';
 import type { StageCost } from '../../core/pipeline/stageCost.ts';
 import type { PipelineRecord, PipelineStatus, StageState } from '../../protocol/pipeline.ts';
-import { isRunnerStage } from '../../protocol/recipe/pipelineRecipe.ts';
+import { isRunnerStage } from '../../protocol/recipeKeys/pipelineRecipe.ts';
 import { readMetricsEnd, readRecord } from '../runReader.ts';
 import { readPipelineState } from './pipelineFolder.ts';
 

@@ -14,7 +14,7 @@ import { decode } from '../../protocol/decode.ts';
 import { failureDataSchema } from '../../protocol/failureData.ts';
 import { type PipelineRecord, pipelineFormat, type StageState } from '../../protocol/pipeline.ts';
 import { pipelineFiles } from '../../protocol/pipelineFiles.ts';
-import type { NamedStage, PipelineRecipe } from '../../protocol/recipe/pipelineRecipe.ts';
+import type { NamedStage, PipelineRecipe } from '../../protocol/recipeKeys/pipelineRecipe.ts';
 import { engineReleased } from '../engineRelease.ts';
 import type { Agree } from '../foreignCode.ts';
 import { engineEnvironment, type LaunchOptions, lastWords } from '../launchEngine.ts';

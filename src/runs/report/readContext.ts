@@ -1,6 +1,6 @@
 import type { AbortSignalLike } from '../../base/async.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
-import type { LanguageName } from '../../protocol/recipe/builtInRewards.ts';
+import type { LanguageName } from '../../protocol/recipeKeys/builtInRewards.ts';
 import type { RunContent } from '../runContent.ts';
 
 /** Inputs for the sections of a report. */

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type AbortSignalLike, checkAborted } from '../../base/async.ts';
 import type { ReportedEvaluation } from '../../core/report/reportedRun.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
-import { isRunnerStage } from '../../protocol/recipe/pipelineRecipe.ts';
+import { isRunnerStage } from '../../protocol/recipeKeys/pipelineRecipe.ts';
 import { readEvaluation } from '../evaluationFiles.ts';
 import { OwnRun } from '../ownRun.ts';
 import { readPipeline, stageRunsIn } from '../pipeline/pipelineFolder.ts';

@@ -16,7 +16,7 @@ import {
 	type EvaluationSpec,
 	evaluationFiles,
 } from '../../protocol/evaluationFolder.ts';
-import type { LanguageName } from '../../protocol/recipe/builtInRewards.ts';
+import type { LanguageName } from '../../protocol/recipeKeys/builtInRewards.ts';
 import { evaluatedQuestions, listEvaluations } from '../evaluationFiles.ts';
 import type { ReadContext } from './readContext.ts';
 

@@ -6,7 +6,7 @@ import type { ReportedRun } from '../../core/report/reportedRun.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
 import { listFolder, readJson } from '../../files/safeFile.ts';
 import { pipelineFiles, type StageState } from '../../protocol/pipeline.ts';
-import type { LanguageName } from '../../protocol/recipe/builtInRewards.ts';
+import type { LanguageName } from '../../protocol/recipeKeys/builtInRewards.ts';
 import { readEvaluation } from '../evaluationFiles.ts';
 import { OwnRun } from '../ownRun.ts';
 import { pipelineStatus, readPipeline, stageRunsIn } from '../pipeline/pipelineFolder.ts';

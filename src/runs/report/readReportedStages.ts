@@ -70,7 +70,7 @@ export async function readReportedStages(context: ReadContext): Promise<Reported
 	return stages;
 }
 
-/** Returns the stages in the run's events, where two stages can have the same type; empty if there are none. */
+/** Returns the stages in the run's events (several can have the same type), or an empty list if there are none. */
 async function announced({ content }: ReadContext): Promise<Span[]> {
 	if (content.format !== ownFormat) return [];
 	const byIndex = new Map<number, Span>();

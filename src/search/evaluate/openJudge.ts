@@ -2,7 +2,7 @@ import type { BenchmarkJudge } from '../../core/evaluation/benchmarks.ts';
 import { multipleChoiceReward } from '../../core/reward/multipleChoiceReward.ts';
 import { parseTrace } from '../../core/trace/parseTrace.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
-import type { TaskDataset } from '../../protocol/recipe/recipe.ts';
+import type { TaskDataset } from '../../protocol/recipeKeys/recipe.ts';
 import type { SearchProblem } from '../../protocol/treeLog.ts';
 import { createCodeTests } from '../../rewards/codeTests.ts';
 import { findSandbox } from '../../rewards/sandbox/findSandbox.ts';

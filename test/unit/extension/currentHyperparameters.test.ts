@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { changeable, currentHyperparameters } from '../../../src/extension/currentHyperparameters.ts';
 import { hyperparametersSchema } from '../../../src/protocol/control.ts';
-import { stageSchema } from '../../../src/protocol/recipe/recipe.ts';
+import { stageSchema } from '../../../src/protocol/recipeKeys/recipe.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'hyper-'));
 after(() => rm(folder, { recursive: true, force: true }));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { builtInInfos } from '../../../src/core/reward/builtInInfos.ts';
-import { type BuiltInRewardName, builtInRewardNames } from '../../../src/protocol/recipe/builtInRewards.ts';
+import { type BuiltInRewardName, builtInRewardNames } from '../../../src/protocol/recipeKeys/builtInRewards.ts';
 import type { RewardContext } from '../../../src/protocol/rewardHost.ts';
 import { JsonSchemas } from '../../../src/rewards/builtIn/jsonSchemas.ts';
 import { createBuiltIn } from '../../../src/rewards/builtIns.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Failure } from '../../../src/base/failure.ts';
 import { parseTrace } from '../../../src/core/trace/parseTrace.ts';
-import type { RewardEntry } from '../../../src/protocol/recipe/builtInRewards.ts';
+import type { RewardEntry } from '../../../src/protocol/recipeKeys/builtInRewards.ts';
 import { createCodeTests } from '../../../src/rewards/codeTests.ts';
 import { readCodeTests } from '../../../src/rewards/codeTestsCases.ts';
 import { runCodeTests } from '../../../src/rewards/codeTestsRun.ts';

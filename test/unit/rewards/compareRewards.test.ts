@@ -10,7 +10,7 @@ import { resolveRecipe } from '../../../src/core/recipe/resolve.ts';
 import { resolveTemplate } from '../../../src/core/text/template.ts';
 import { comparisonSchema } from '../../../src/protocol/comparison.ts';
 import { decodeOrThrow } from '../../../src/protocol/decode.ts';
-import { recipeSchema } from '../../../src/protocol/recipe/recipe.ts';
+import { recipeSchema } from '../../../src/protocol/recipeKeys/recipe.ts';
 import type { RolloutLine } from '../../../src/protocol/rolloutLine.ts';
 import { compareRewards } from '../../../src/rewards/compareRewards.ts';
 import { copyRevision } from '../../../src/rewards/gitRevision.ts';

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { Failure } from '../../../src/base/failure.ts';
 import { resolveRecipe } from '../../../src/core/recipe/resolve.ts';
 import { decodeOrThrow } from '../../../src/protocol/decode.ts';
-import { recipeSchema } from '../../../src/protocol/recipe/recipe.ts';
+import { recipeSchema } from '../../../src/protocol/recipeKeys/recipe.ts';
 import { describeRollouts, latestRun, readRecordedRollouts } from '../../../src/rewards/recordedRollouts.ts';
 import { rolloutPath } from '../../../src/runs/runFiles.ts';
 import { RunRegistry } from '../../../src/runs/runRegistry.ts';

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { compileStage, placeholders } from '../../../src/core/pipeline/compileStage.ts';
 import { parseRecipe } from '../../../src/core/recipe/parseRecipe.ts';
 import { decodeResolvedRecipe, resolveRecipe } from '../../../src/core/recipe/resolve.ts';
-import { isRunnerStage } from '../../../src/protocol/recipe/pipelineRecipe.ts';
+import { isRunnerStage } from '../../../src/protocol/recipeKeys/pipelineRecipe.ts';
 import {
 	listCheckpoints,
 	readEvaluations,

@@ -1,6 +1,6 @@
 import { findNodeAtLocation, modify, parseTree } from 'jsonc-parser';
 import { Failure } from '../../../base/failure.ts';
-import type { TaskDataset } from '../../../protocol/recipe/recipe.ts';
+import type { TaskDataset } from '../../../protocol/recipeKeys/recipe.ts';
 import { datasetPresets } from '../presets.ts';
 import type { ColumnMapping } from './columnMapping.ts';
 

@@ -3,7 +3,7 @@ import type {
 	CreditAssignment,
 	RewardAggregation,
 	ScaleRewards,
-} from '../../../protocol/recipe/groupStages.ts';
+} from '../../../protocol/recipeKeys/groupStages.ts';
 
 /** How advantages are computed. */
 export interface AdvantageSettings {

@@ -1,4 +1,4 @@
-import type { ScaleRewards } from '../../../protocol/recipe/groupStages.ts';
+import type { ScaleRewards } from '../../../protocol/recipeKeys/groupStages.ts';
 import { mean, stdEpsilon } from './groupAdvantages.ts';
 
 /** An episode with the rewards of its turns. */

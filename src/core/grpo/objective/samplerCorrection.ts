@@ -1,4 +1,4 @@
-import type { CorrectionMode } from '../../../protocol/recipe/samplerKeys.ts';
+import type { CorrectionMode } from '../../../protocol/recipeKeys/samplerKeys.ts';
 
 /**
  * Corrects for samples from a different policy than the one being trained: stale weights, or another engine. The loss

@@ -216,7 +216,7 @@ export const tagProbes: readonly Probe[] = [
 		title: 'Text after the last tag',
 		severity: 'low',
 		attacks: 'form',
-		why: 'The template has no text after its last tag, and the policy would not learn to stop.',
+		why: 'The template has no text after its last tag, so the policy would not learn to stop.',
 		fix: 'Anchor the pattern at the end of the completion.',
 		build(row, { tags }) {
 			if (!tags.answer) return skip('The template has no answer tags, so any text at the end is part of the answer.');

@@ -6,7 +6,7 @@ import {
 	fileDatasetSchema,
 	type TaskDataset,
 	taskDatasetSchema,
-} from '../../../protocol/recipe/recipe.ts';
+} from '../../../protocol/recipeKeys/recipe.ts';
 
 export interface DatasetComment {
 	/** 1-based line number in the file. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { choice, count, real } from '../../../protocol/recipe/recipeFields.ts';
+import { choice, count, real } from '../../../protocol/recipeKeys/recipeFields.ts';
 import { bestFinal, chainValueBy, distinctFinals, judgeFinals, votedFinal } from '../choice.ts';
 import type { Search } from '../search.ts';
 import { mergeAlike, openLeaves, ownChildren } from '../siblings.ts';

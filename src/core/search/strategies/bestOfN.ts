@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { count, flag, real } from '../../../protocol/recipe/recipeFields.ts';
+import { count, flag, real } from '../../../protocol/recipeKeys/recipeFields.ts';
 import { bestFinal, chooser, judgeFinals, votedFinal } from '../choice.ts';
 import type { Strategy } from '../strategy.ts';
 import { maxSamples } from './limits.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { count, described, text } from '../../../protocol/recipe/recipeFields.ts';
+import { count, described, text } from '../../../protocol/recipeKeys/recipeFields.ts';
 import type { Search } from '../search.ts';
 import type { Strategy } from '../strategy.ts';
 import type { TreeNode } from '../treeNode.ts';

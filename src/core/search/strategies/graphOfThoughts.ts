@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { choice, count, text } from '../../../protocol/recipe/recipeFields.ts';
+import { choice, count, text } from '../../../protocol/recipeKeys/recipeFields.ts';
 import { chooser } from '../choice.ts';
 import { fillPrompt, numbered, user } from '../prompts/fillPrompt.ts';
 import { aggregatePrompt, improvePrompt, scoreForm, scorePrompt } from '../prompts/graphOfThoughts.ts';

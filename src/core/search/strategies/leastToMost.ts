@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { count, text } from '../../../protocol/recipe/recipeFields.ts';
+import { count, text } from '../../../protocol/recipeKeys/recipeFields.ts';
 import { finalsOf } from '../choice.ts';
 import { fillPrompt, numbered, user } from '../prompts/fillPrompt.ts';
 import { decomposePrompt, finalPrompt, subproblemPrompt } from '../prompts/leastToMost.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { choice, count, real } from '../../../protocol/recipe/recipeFields.ts';
+import { choice, count, real } from '../../../protocol/recipeKeys/recipeFields.ts';
 import { backups } from '../../../protocol/treeLog.ts';
 import { bestFinal, chooser, distinctFinals, finalValue, judgeFinals, votedFinal } from '../choice.ts';
 import { dirichlet } from '../dirichlet.ts';

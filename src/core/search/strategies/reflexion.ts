@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { Failure } from '../../../base/failure.ts';
-import { count } from '../../../protocol/recipe/recipeFields.ts';
+import { count } from '../../../protocol/recipeKeys/recipeFields.ts';
 import {
 	type AgentQuery,
 	type AgentReply,

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { count, real } from '../../../protocol/recipe/recipeFields.ts';
+import { count, real } from '../../../protocol/recipeKeys/recipeFields.ts';
 import { finalsOf, votedFinal } from '../choice.ts';
 import type { Strategy } from '../strategy.ts';
 import { maxSamples } from './limits.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { choice, count, text } from '../../../protocol/recipe/recipeFields.ts';
+import { choice, count, text } from '../../../protocol/recipeKeys/recipeFields.ts';
 import { bestFinal, chooser, finalsOf, judgeFinals } from '../choice.ts';
 import { assistant, fillPrompt, user } from '../prompts/fillPrompt.ts';
 import { saysStop, withoutThinking } from '../prompts/readReply.ts';

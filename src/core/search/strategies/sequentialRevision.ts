@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { choice, count, text } from '../../../protocol/recipe/recipeFields.ts';
+import { choice, count, text } from '../../../protocol/recipeKeys/recipeFields.ts';
 import { finalsOf, judgeFinals, votedFinal } from '../choice.ts';
 import { fillPrompt, numbered, user } from '../prompts/fillPrompt.ts';
 import { revisionPrompt } from '../prompts/sequentialRevision.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { count } from '../../../protocol/recipe/recipeFields.ts';
+import { count } from '../../../protocol/recipeKeys/recipeFields.ts';
 import { judgeFinals } from '../choice.ts';
 import { completionLabel } from '../export/treeFacts.ts';
 import type { GenerateUnit, Search } from '../search.ts';

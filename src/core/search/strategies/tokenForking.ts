@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { choice, count, real } from '../../../protocol/recipe/recipeFields.ts';
+import { choice, count, real } from '../../../protocol/recipeKeys/recipeFields.ts';
 import { bestFinal, finalsOf, judgeFinals, votedFinal } from '../choice.ts';
 import { type ForkCriterion, forkPlaces, forkStatistics, forkStrength } from '../forkRule.ts';
 import type { GenerateOptions, Search } from '../search.ts';

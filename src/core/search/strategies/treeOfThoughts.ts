@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { choice, count, real, text } from '../../../protocol/recipe/recipeFields.ts';
+import { choice, count, real, text } from '../../../protocol/recipeKeys/recipeFields.ts';
 import { answerForm, finishingAnswer } from '../prompts/answerForm.ts';
 import { fillPrompt, numbered, user } from '../prompts/fillPrompt.ts';
 import { readList } from '../prompts/readReply.ts';

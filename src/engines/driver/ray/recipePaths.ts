@@ -1,5 +1,5 @@
 import type { ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
-import { withAbsolutePaths } from '../../../protocol/recipe/builtInRewards.ts';
+import { withAbsolutePaths } from '../../../protocol/recipeKeys/builtInRewards.ts';
 
 /**
  * Maps all file and folder paths outside the run: data, models, templates, labels, and inputs to built-in rewards. The

@@ -1,7 +1,7 @@
 import type { FailureData } from '../../../base/failure.ts';
 import type { LatentPlaces } from '../../../core/text/latentTags.ts';
 import type { HeadName } from '../../../protocol/control.ts';
-import type { PrecisionName } from '../../../protocol/recipe/torchRecipe.ts';
+import type { PrecisionName } from '../../../protocol/recipeKeys/torchRecipe.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
 import type {
 	DeviceTraffic,

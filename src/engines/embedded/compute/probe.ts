@@ -1,7 +1,7 @@
 import { Failure } from '../../../base/failure.ts';
 import { gpuRows } from '../../../core/memory/microBatchLimits.ts';
 import { timingText } from '../../../protocol/deviceEvent.ts';
-import { type PrecisionName, precisionNames } from '../../../protocol/recipe/torchRecipe.ts';
+import { type PrecisionName, precisionNames } from '../../../protocol/recipeKeys/torchRecipe.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
 import type { OptimizerSettings, ProviderTiming, TriedProvider } from '../learner.ts';
 import { initialParameters, parameterSpecs } from '../model/parameters.ts';

@@ -1,5 +1,5 @@
-import type { DeviceName } from '../../../protocol/recipe/recipe.ts';
-import type { PrecisionName } from '../../../protocol/recipe/torchRecipe.ts';
+import type { DeviceName } from '../../../protocol/recipeKeys/recipe.ts';
+import type { PrecisionName } from '../../../protocol/recipeKeys/torchRecipe.ts';
 import type { ExecutionReport } from '../learner.ts';
 import { cpuDialect, cudaDialect, type Dialect, webgpuDialect, withProducts } from '../onnx/dialect.ts';
 

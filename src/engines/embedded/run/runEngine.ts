@@ -2,7 +2,7 @@ import { Failure } from '../../../base/failure.ts';
 import { formatBytes, formatCounted } from '../../../base/format.ts';
 import { latentFormIn } from '../../../core/latent/latentCurriculum.ts';
 import { sha256 } from '../../../files/sha256.ts';
-import type { PrecisionName } from '../../../protocol/recipe/torchRecipe.ts';
+import type { PrecisionName } from '../../../protocol/recipeKeys/torchRecipe.ts';
 import type { OrderlyEnd } from '../../../protocol/runRecord.ts';
 import { openDataset } from '../../../runs/openDataset.ts';
 import { readEvents } from '../../../runs/runReader.ts';

@@ -1,7 +1,7 @@
 import { Failure } from '../../../base/failure.ts';
 import { selfJudgeReward, verdictProblem } from '../../../core/reward/selfJudgeReward.ts';
 import { renderPrompt } from '../../../core/text/template.ts';
-import type { RewardEntry } from '../../../protocol/recipe/builtInRewards.ts';
+import type { RewardEntry } from '../../../protocol/recipeKeys/builtInRewards.ts';
 import type { Completion, SamplingStage } from './rollout.ts';
 import type { SamplingHost } from './stageHost.ts';
 

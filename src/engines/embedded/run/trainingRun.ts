@@ -15,7 +15,7 @@ import {
 	type ResolvedStage,
 } from '../../../core/recipe/resolvedRecipe.ts';
 import type { HeadName } from '../../../protocol/control.ts';
-import { headOfStage, trainsHead } from '../../../protocol/recipe/headStages.ts';
+import { headOfStage, trainsHead } from '../../../protocol/recipeKeys/headStages.ts';
 import type { OrderlyEnd } from '../../../protocol/runRecord.ts';
 import type { CourseOptions, UpdateReport } from '../../shared/courseOptions.ts';
 import type { Evaluation, EvaluationSettings } from '../../shared/evaluation.ts';

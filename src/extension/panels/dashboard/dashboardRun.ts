@@ -3,7 +3,7 @@ import type { Failure } from '../../../base/failure.ts';
 import { advantageKind } from '../../../core/grpo/advantages/advantageSettings.ts';
 import type { DashboardAction, DashboardRun, DashboardStage } from '../../../protocol/dashboardMessages.ts';
 import { decode } from '../../../protocol/decode.ts';
-import { learnsFromRewards } from '../../../protocol/recipe/stageKinds.ts';
+import { learnsFromRewards } from '../../../protocol/recipeKeys/stageKinds.ts';
 import type { AnyRunRecord, RunStatus } from '../../../protocol/runRecord.ts';
 import { type EngineFacts, engineFactsOf, engineWaitOf } from '../../../runs/engineFacts.ts';
 import { displayText } from '../../runView.ts';

@@ -7,7 +7,7 @@ import {
 	solutionStyles,
 	type TaskDataset,
 	taskNames,
-} from '../../../protocol/recipe/recipe.ts';
+} from '../../../protocol/recipeKeys/recipe.ts';
 import { tableExtensions } from '../../../runs/dataset/openTable.ts';
 import { savedSplits } from '../../../runs/dataset/savedFolder.ts';
 import { showInputBox, showQuickPick } from '../../quickInput.ts';

@@ -40,7 +40,7 @@ const app = {
 } as const;
 
 /**
- * Maximum number of rows to choose from. The seed is that of verification in the editor, so the first rows are the
+ * Maximum number of rows to choose from. Uses the same seed as verification in the editor, so the first rows are the
  * same.
  */
 const rows = { ...verifiedRows, rows: 100 } as const;

@@ -5,8 +5,8 @@ import { sideTags } from '../../../core/playground/exchangeText.ts';
 import { decodeResolvedRecipe } from '../../../core/recipe/resolve.ts';
 import type { TraceTags } from '../../../core/trace/trace.ts';
 import type { AnswerCheck } from '../../../protocol/playgroundMessages.ts';
-import { defaultsOf } from '../../../protocol/recipe/keyDefaults.ts';
-import { scoringSchema } from '../../../protocol/recipe/scoringSettings.ts';
+import { defaultsOf } from '../../../protocol/recipeKeys/keyDefaults.ts';
+import { scoringSchema } from '../../../protocol/recipeKeys/scoringSettings.ts';
 import type { ScoreRow } from '../../../protocol/scorer.ts';
 import {
 	createScorers,

@@ -19,7 +19,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class FolderServer:
-    """Serves the app specified in a folder's openenv.yaml, on a free loopback port. It ends with this process."""
+    """Serves the app specified in a folder's openenv.yaml on a free loopback port. The server stops when this process exits."""
 
     def __init__(self, folder, passing=()):
         declared = _declared_in(folder)
@@ -74,7 +74,7 @@ def _declared_in(folder):
 
 
 def web_address(written):
-    """Returns the http address of a server. Raises LoadFault."""
+    """Returns the HTTP URL of a server. Raises LoadFault."""
     parts = urllib.parse.urlsplit(written)
     scheme = {"ws": "http", "wss": "https"}.get(parts.scheme, parts.scheme)
     if scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:

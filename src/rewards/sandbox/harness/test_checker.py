@@ -466,7 +466,7 @@ def require_modules(tree):
 
 
 def is_for_pytest(tree):
-    """Returns whether the code is a test file that pytest would collect, and does not use `check` as in HumanEval."""
+    """Returns whether the code is a test file that pytest would collect and that has no HumanEval-style `check`."""
     functions = [node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name.startswith("Test")]
     if any(node.name == "check" for node in functions):

@@ -166,7 +166,7 @@ export class ArrowRows {
 		for (const place of own) {
 			const take = (bytes: number) => {
 				this.#dictionaryLeft -= bytes;
-				if (this.#dictionaryLeft < 0) throw new Error(`it has dictionaries of more than ${dictionaryBytes} bytes`);
+				if (this.#dictionaryLeft < 0) throw new Error(`it has dictionaries larger than ${dictionaryBytes} bytes`);
 			};
 			const source: ColumnSource = {
 				take,

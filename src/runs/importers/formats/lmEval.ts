@@ -158,7 +158,7 @@ export const lmEval: RunFormat = {
 	],
 	metrics: [],
 	notes: [
-		'Each document is one rollout and one group. If answers were scored with several filters, only scores for the first one are shown.',
+		'Each document is one rollout and one group. If answers were scored with several filters, only the scores from the first one are shown.',
 		'The reward is the first metric of the task. Metrics that are not numbers, such as the parts of a perplexity, are null.',
 		'For multiple choice, the completion is the choice with the largest log-likelihood.',
 	],

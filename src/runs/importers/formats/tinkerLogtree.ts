@@ -113,7 +113,7 @@ const near = (a: number | null, b: number | null) => a === null || b === null ||
 /** Maximum factor by which the characters per token of a completion can differ from the rest of its group. */
 const oddest = 1.5;
 
-/** Returns whether attempts in logged order are consistent with the trajectories, by reward and length. */
+/** Returns whether the attempts, in logged order, match the trajectories in reward and length. */
 function inOrder(attempts: readonly Attempt[], turns: readonly (Turn | undefined)[]): boolean {
 	const perToken = attempts.map((attempt, place) => sizeOf(attempt) / Math.max(1, turns[place]?.said ?? 1));
 	const usual = perToken.toSorted((a, b) => a - b)[Math.floor(perToken.length / 2)] ?? 1;

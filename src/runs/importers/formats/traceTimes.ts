@@ -10,7 +10,7 @@ const phases = [
 	['scoring', 'scoring'],
 ] as const;
 
-/** Returns the start and end of a phase; phases that did not take place have time 0. */
+/** Returns the start and end of a phase, or null if it did not run. The file has 0 for both in that case. */
 function timesOf(value: unknown): { readonly start: number; readonly end: number | null } | null {
 	const times = fieldsOf(value);
 	const [start, end] = [numberOf(times?.start), numberOf(times?.end)];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Random } from '../../../../src/base/random.ts';
 import { createTask } from '../../../../src/core/dataset/createTask.ts';
-import type { TaskDataset } from '../../../../src/protocol/recipe/recipe.ts';
+import type { TaskDataset } from '../../../../src/protocol/recipeKeys/recipe.ts';
 
 /** A problem, read from its prompt alone. */
 function readPrompt(prompt: string) {

@@ -7,7 +7,7 @@ import { datasetPresets } from '../../../../src/core/dataset/presets.ts';
 import { verifiedTask } from '../../../../src/core/dataset/readableHere.ts';
 import { keyContext } from '../../../../src/core/recipe/keyContext.ts';
 import { resolveDataset } from '../../../../src/core/recipe/resolveDataset.ts';
-import { type PresetName, presetNames } from '../../../../src/protocol/recipe/recipe.ts';
+import { type PresetName, presetNames } from '../../../../src/protocol/recipeKeys/recipe.ts';
 import { trainerFile, trainerTables } from '../../../scripts/trainerTables.ts';
 
 const columnsOf = (preset: PresetName) => ({ ...datasetPresets[preset], preset });

@@ -4,7 +4,7 @@ import { Random } from '../../../../src/base/random.ts';
 import { createTask } from '../../../../src/core/dataset/createTask.ts';
 import { taskSource } from '../../../../src/core/dataset/taskSource.ts';
 import { findBehaviors } from '../../../../src/core/trace/behaviors.ts';
-import type { TaskDataset } from '../../../../src/protocol/recipe/recipe.ts';
+import type { TaskDataset } from '../../../../src/protocol/recipeKeys/recipe.ts';
 
 /** Checks a try step by step and returns its expression and value. */
 function checkTry(text: string, numbers: readonly number[], modulus: number): { expression: string; value: number } {

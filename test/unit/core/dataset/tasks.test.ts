@@ -6,7 +6,7 @@ import { createTask } from '../../../../src/core/dataset/createTask.ts';
 import type { TaskProblem } from '../../../../src/core/dataset/problem.ts';
 import { heldOutProblems, isHeldOut, sampleTraining } from '../../../../src/core/dataset/split.ts';
 import { taskSource } from '../../../../src/core/dataset/taskSource.ts';
-import type { TaskDataset } from '../../../../src/protocol/recipe/recipe.ts';
+import type { TaskDataset } from '../../../../src/protocol/recipeKeys/recipe.ts';
 
 const variants: TaskDataset[] = [
 	{ task: 'addition' },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { learningRateAt } from '../../../../src/core/grpo/learningRate.ts';
-import type { SchedulerName } from '../../../../src/protocol/recipe/recipe.ts';
+import type { SchedulerName } from '../../../../src/protocol/recipeKeys/recipe.ts';
 
 /** Values from transformers' optimization.py for 10 steps with 2 warm-up steps, computed by hand. */
 describe('learning-rate schedules', () => {

@@ -4,7 +4,7 @@ import { placeholders, startOf } from '../../../../src/core/pipeline/compileStag
 import { dependenciesOf, orderStages } from '../../../../src/core/pipeline/pipelineGraph.ts';
 import { skipReason } from '../../../../src/core/pipeline/planStage.ts';
 import type { StageState } from '../../../../src/protocol/pipeline.ts';
-import type { NamedStage } from '../../../../src/protocol/recipe/pipelineRecipe.ts';
+import type { NamedStage } from '../../../../src/protocol/recipeKeys/pipelineRecipe.ts';
 import { freshState } from '../../../../src/runs/pipeline/startPipeline.ts';
 import { faultsOf, grpo, pipelineOf, sft } from './pipelineRecipes.ts';
 

@@ -6,7 +6,7 @@ import { behind, dependenciesOf, orderStages } from '../../../../src/core/pipeli
 import { artifactsOf, planStage, skipReason, waitReason } from '../../../../src/core/pipeline/planStage.ts';
 import { resolveRecipe } from '../../../../src/core/recipe/resolve.ts';
 import type { StageState } from '../../../../src/protocol/pipeline.ts';
-import type { NamedStage } from '../../../../src/protocol/recipe/pipelineRecipe.ts';
+import type { NamedStage } from '../../../../src/protocol/recipeKeys/pipelineRecipe.ts';
 import { grpo, pipelineOf, sft } from './pipelineRecipes.ts';
 
 const story = pipelineOf([

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { parseRecipe, type RecipeFault } from '../../../../src/core/recipe/parseRecipe.ts';
-import type { PipelineRecipe } from '../../../../src/protocol/recipe/pipelineRecipe.ts';
+import type { PipelineRecipe } from '../../../../src/protocol/recipeKeys/pipelineRecipe.ts';
 
 const base = {
 	name: 'story',

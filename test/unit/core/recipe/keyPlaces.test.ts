@@ -26,6 +26,6 @@ test('a recipe key is declared in one place and referred to in few others', () =
 		'src/engines/driver/ray/verlJob/verlOverrides.ts',
 		'src/engines/embedded/run/clipRange.ts',
 		'src/engines/trainer/reasoning_lab_trainer/trl/dppo.py',
-		'src/protocol/recipe/groupStages.ts',
+		'src/protocol/recipeKeys/groupStages.ts',
 	]);
 });

@@ -5,7 +5,7 @@ import { Failure } from '../../../../src/base/failure.ts';
 import { checkRecipe } from '../../../../src/core/recipe/checkRecipe.ts';
 import { decodeResolvedRecipe, resolveRecipe, withEngineSettings } from '../../../../src/core/recipe/resolve.ts';
 import { editDistance, suggest } from '../../../../src/core/recipe/suggest.ts';
-import { type Recipe, recipeSchema, taskNames, templateNames } from '../../../../src/protocol/recipe/recipe.ts';
+import { type Recipe, recipeSchema, taskNames, templateNames } from '../../../../src/protocol/recipeKeys/recipe.ts';
 
 const machine = { cores: 2, resolvePath: (path: string) => (path.startsWith('/') ? path : `/project/${path}`) };
 const recipe = (changes: object = {}): Recipe =>

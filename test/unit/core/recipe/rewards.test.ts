@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { parseRecipe } from '../../../../src/core/recipe/parseRecipe.ts';
 import { decodeResolvedRecipe, resolveRecipe } from '../../../../src/core/recipe/resolve.ts';
-import { builtInRewardNames } from '../../../../src/protocol/recipe/builtInRewards.ts';
+import { builtInRewardNames } from '../../../../src/protocol/recipeKeys/builtInRewards.ts';
 
 const recipeWith = (rewards: unknown, more: object = {}) =>
 	JSON.stringify({

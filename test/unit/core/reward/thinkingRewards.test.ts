@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { languageConsistencyReward } from '../../../../src/core/reward/languageConsistencyReward.ts';
 import { aggregateSteps, splitSteps } from '../../../../src/core/reward/processReward.ts';
 import { reflectionReward } from '../../../../src/core/reward/reflectionReward.ts';
-import type { LanguageName } from '../../../../src/protocol/recipe/builtInRewards.ts';
+import type { LanguageName } from '../../../../src/protocol/recipeKeys/builtInRewards.ts';
 import { r1, sample, strangeCompletions, untagged, worked } from './rewardSamples.ts';
 
 describe('language-consistency (DeepSeek-R1, section 2.3.2)', () => {

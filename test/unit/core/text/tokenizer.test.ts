@@ -7,7 +7,7 @@ import { parseTokenizerJson } from '../../../../src/core/text/parseTokenizerJson
 import { renderCompletion, renderPrompt, resolveTemplate } from '../../../../src/core/text/template.ts';
 import { bosToken, createTokenizer, eosToken } from '../../../../src/core/text/tokenizer.ts';
 import { buildTokenizer } from '../../../../src/core/text/vocabulary.ts';
-import { taskNames, templateNames } from '../../../../src/protocol/recipe/recipe.ts';
+import { taskNames, templateNames } from '../../../../src/protocol/recipeKeys/recipe.ts';
 
 const r1 = resolveTemplate('r1');
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
 import type { Failure } from '../../../../src/base/failure.ts';
 import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
-import { builtInRewardSchema, type RewardEntry } from '../../../../src/protocol/recipe/builtInRewards.ts';
+import { builtInRewardSchema, type RewardEntry } from '../../../../src/protocol/recipeKeys/builtInRewards.ts';
 import { JsonServer, type JsonServerOptions } from '../../../../src/rewards/builtIn/jsonServer.ts';
 import { Judge } from '../../../../src/rewards/builtIn/judge.ts';
 import { JudgeCache } from '../../../../src/rewards/builtIn/judgeCache.ts';

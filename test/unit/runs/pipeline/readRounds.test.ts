@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { roundLines } from '../../../../src/cli/pipelineText.ts';
-import type { NamedStage } from '../../../../src/protocol/recipe/pipelineRecipe.ts';
+import type { NamedStage } from '../../../../src/protocol/recipeKeys/pipelineRecipe.ts';
 import { readRounds } from '../../../../src/runs/pipeline/readRounds.ts';
 import { freshState } from '../../../../src/runs/pipeline/startPipeline.ts';
 

@@ -1,6 +1,6 @@
 import { Failure } from '../../../../base/failure.ts';
 import type { ResolvedGrpoStage, ResolvedRecipe, ResolvedRlooStage } from '../../../../core/recipe/resolvedRecipe.ts';
-import { ownLossKeys } from '../../../../protocol/recipe/groupStages.ts';
+import { ownLossKeys } from '../../../../protocol/recipeKeys/groupStages.ts';
 
 /** Placeholder for the run folder on the cluster, replaced by `reasoning_lab_trainer/ray/verl_job.py`. */
 export const runPlaceholder = '{{run}}';

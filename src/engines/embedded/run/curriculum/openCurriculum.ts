@@ -1,6 +1,6 @@
 import { Failure } from '../../../../base/failure.ts';
 import { unknownPassRates } from '../../../../core/curriculum/passRates.ts';
-import { maxCurriculumProblems } from '../../../../protocol/recipe/curriculumKeys.ts';
+import { maxCurriculumProblems } from '../../../../protocol/recipeKeys/curriculumKeys.ts';
 import type { SamplingStage } from '../rollout.ts';
 import type { StageHost } from '../stageHost.ts';
 

@@ -1,5 +1,5 @@
 import { type RewardedTurns, turnAdvantages } from '../../../../core/grpo/advantages/turnAdvantages.ts';
-import type { ScaleRewards } from '../../../../protocol/recipe/groupStages.ts';
+import type { ScaleRewards } from '../../../../protocol/recipeKeys/groupStages.ts';
 import type { PerToken } from '../../learner.ts';
 import type { Rollout } from '../rollout.ts';
 

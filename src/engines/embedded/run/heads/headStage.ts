@@ -2,7 +2,7 @@ import { Random } from '../../../../base/random.ts';
 import { learningRateAt } from '../../../../core/grpo/learningRate.ts';
 import { type Metrics, metricValue } from '../../../../core/grpo/stepMetrics.ts';
 import type { ResolvedHeadStage } from '../../../../core/recipe/resolvedRecipe.ts';
-import { headOfStage } from '../../../../protocol/recipe/headStages.ts';
+import { headOfStage } from '../../../../protocol/recipeKeys/headStages.ts';
 import { checkFinite, optimizerSettings, type StageHost, type Verdict } from '../stageHost.ts';
 import { heldOutQuality, updateQuality } from './headMetrics.ts';
 import { heldOutRows } from './heldOutRows.ts';

@@ -1,5 +1,5 @@
 """Checkpoint folders. The top level contains the policy as a Hugging Face model. `trainer/` contains everything else
-needed for an exact resume: optimizer, scheduler, scaler, random states of every rank, trainer state, and reference
+needed for an exact resume: optimizer, scheduler, scaler, each rank's RNG state, trainer state, and reference
 weights.
 """
 

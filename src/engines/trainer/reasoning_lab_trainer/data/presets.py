@@ -1,4 +1,4 @@
-"""Formats of known datasets. The table is generated from `src/core/dataset/presets.ts` as `presets.json`."""
+"""Formats of known datasets. The table is in `presets.json`, which is generated from `src/core/dataset/presets.ts`."""
 
 from __future__ import annotations
 

@@ -261,7 +261,7 @@ def describe_environment(context: Context) -> OpenedEnvironment:
     if description.get("concurrent") is False:
         raise Failure(
             "unsupported",
-            f"The server of {description['name']} accepts one episode at a time.",
+            f"The {description['name']} server accepts only one episode at a time.",
             "Raise max_concurrent_envs in its app to the number of completions per step.",
         )
     return OpenedEnvironment(description, asks_of_process(context))

@@ -201,7 +201,7 @@ class EpisodeLoop:
 
 
 def tool_methods(environment: RemoteEnvironment) -> list[Any]:
-    """Returns the methods that TRL offers as tools."""
+    """Returns the methods that TRL exposes as tools."""
     members = inspect.getmembers(environment, predicate=inspect.ismethod)
     return [method for name, method in members if name != "reset" and not name.startswith("_")]
 

@@ -13,7 +13,7 @@ import type { SampledProblem } from '../../../../../src/core/reward/verification
 import { wrongAnswers } from '../../../../../src/core/reward/verification/wrongAnswers.ts';
 import { resolveTemplate, type Template } from '../../../../../src/core/text/template.ts';
 import { parseTrace, soleAnswer } from '../../../../../src/core/trace/parseTrace.ts';
-import { type TaskDataset, taskNames } from '../../../../../src/protocol/recipe/recipe.ts';
+import { type TaskDataset, taskNames } from '../../../../../src/protocol/recipeKeys/recipe.ts';
 import { mixedProblems, numberProblems } from '../../../rewards/audit/auditedProblems.ts';
 import { audit, builtInsHere, contextOf, foundBy, openRunner, r1 } from '../../../rewards/audit/auditHosts.ts';
 

@@ -7,7 +7,7 @@ import { compareMath } from '../../../../../src/core/math/compareMath.ts';
 import { loadLatexParser } from '../../../../../src/core/math/latexParser.ts';
 import { exactVerifier, type Verifier } from '../../../../../src/core/reward/accuracyReward.ts';
 import { optionLetters, wrongAnswers } from '../../../../../src/core/reward/verification/wrongAnswers.ts';
-import type { TaskDataset } from '../../../../../src/protocol/recipe/recipe.ts';
+import type { TaskDataset } from '../../../../../src/protocol/recipeKeys/recipe.ts';
 
 const mathGolds =
 	String.raw`42|-7|0|3.14|1,234.50|$5|5 cm|50%|50\%|12 \text{ apples}|\$1,000|1/2|-\frac{3}{4}|\frac{0}{5}|\frac12|3 \frac{1}{2}|\sqrt{2}|2\sqrt{3}|\pi|\frac{\pi}{2}|x^2+1|x+y|\sin^2 x|e^{2}|(1, 2)|[0, 1)|(-\infty, 3]|\{1,2,3\}|\{1, 2, 1\}|\{-1, 1\}|x=5|x = \frac{1}{2}|y = 2x+3|x > 5|1 < x < 5|x \le -2|(1,2),(3,4)|1, 2, 3|\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}|(0,1)\cup(2,3)|90^\circ|A|(B)|Yes|true|Paris|Monday|12:30|2:3|5x|2i|3+4i|10^{10}|1.5 \times 10^3|n!|0.333|100|1e5|AB|\pm 3|x=\pm 3|3 or 5|x = 1 or x = 2|\log 2|7\frac{1}{3}|25 \text{ km/h}|-5|+5|.5|\boxed{7}|\boxed{\frac{1}{2}}|Let us see. #### 18|x\neq 2|f(x)=x^2|k\pi|2^{10}|\frac{x}{2}|x^{-1}|a+b=c|2x-1=0|$\frac{2}{3}$`.split(

@@ -20,7 +20,7 @@ import {
 	type OnnxModel,
 	type OnnxNode,
 } from '../../../../../src/engines/embedded/onnx/onnxModel.ts';
-import type { PrecisionName } from '../../../../../src/protocol/recipe/torchRecipe.ts';
+import type { PrecisionName } from '../../../../../src/protocol/recipeKeys/torchRecipe.ts';
 import { programCases, randomShape } from '../../../../gpu/programs.ts';
 import { roundedOnHost } from '../../../../support/roundedOnHost.ts';
 
