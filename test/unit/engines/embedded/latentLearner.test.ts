@@ -93,7 +93,7 @@ test('a prompt without text before its thoughts, or beyond the context, is rejec
 	const row: SftRow = { tokens: [7, 8, 9, 2], promptLength: 3, weights: Float32Array.of(1) };
 	await assert.rejects(
 		learner.updateLatent([row], placesOf(1), adam),
-		/no text before its places for 1 latent thoughts/,
+		/no text before its slots for 1 latent thoughts/,
 	);
 	const long = { ...row, tokens: new Array<number>(20).fill(1), promptLength: 19 };
 	await assert.rejects(learner.updateLatent([long], placesOf(1), adam), /exceeds the model's context of 16/);
