@@ -13,6 +13,7 @@ import { findRuns } from '../runs/runFolders.ts';
 import { RunRegistry } from '../runs/runRegistry.ts';
 import { runsBelow } from '../runs/runsBelow.ts';
 import { StepFactsCache } from '../runs/stepFactsCache.ts';
+import { VerdictCache } from '../runs/verdictCache.ts';
 import type { Progress } from './progress.ts';
 
 export interface KnownRun {
@@ -54,6 +55,7 @@ function earlierNamed(runs: readonly KnownRun[], named: string): KnownRun | unde
 export class Runs {
 	/** Facts about steps, kept from earlier diagnoses. */
 	readonly facts = new StepFactsCache(factsBytes);
+	readonly verdicts = new VerdictCache();
 	readonly #folders: readonly string[];
 	/** Real paths of the folders resolved so far. */
 	readonly #roots = new Set<string>();

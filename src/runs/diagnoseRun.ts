@@ -13,13 +13,15 @@ import { sampledSteps, stepFactsOf } from './stepFactsOf.ts';
 
 export interface DiagnoseOptions {
 	readonly signal?: AbortSignalLike;
-	/** Number of steps whose rollouts are checked; default 200. */
+	/** Number of steps whose rollouts are checked; default `diagnosedSteps`. */
 	readonly steps?: number;
 	/** Facts from earlier diagnoses; this one adds its own. Without a cache, all rollouts are read. */
 	readonly cache?: StepFactsCache;
 	/** Receives the number of steps whose rollouts were checked, and the total. */
 	readonly onProgress?: (done: number, total: number) => void;
 }
+
+export const diagnosedSteps = 200;
 
 /** Number of rows to process before yielding to other work. */
 const rowsAtOnce = 100;
@@ -52,7 +54,7 @@ export async function goThrough(content: RunContent, options: DiagnoseOptions = 
 	const { run, tags } = await diagnosisRunOf(content.folder, content.format, record);
 	const diagnosis = new Diagnosis(run);
 	const all = content.hasSteps ? await content.steps().catch(orNone) : [];
-	const steps = sampledSteps(all, options.steps ?? 200);
+	const steps = sampledSteps(all, options.steps ?? diagnosedSteps);
 	diagnosis.addEvaluations(await content.evaluations().catch(orNone));
 	let next = 0;
 	const lookUpTo = async (step: number): Promise<void> => {
@@ -89,5 +91,6 @@ function passOver<T>(value: T): (error: unknown) => T {
 		return value;
 	};
 }
-const orNone = passOver([]);
+/** Replaces a list that cannot be read by an empty one. */
+export const orNone = passOver([]);
 const orNull = passOver(null);

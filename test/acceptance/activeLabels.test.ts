@@ -1,8 +1,8 @@
 /**
- * Active choice of the steps to label: process reward heads from the same start, with as many labeled steps per update,
- * chosen by the head or at random. Prints the held-out loss, Brier score and AUC of each after half and all of the
- * updates; which choice is better is reported, not required. Every head must beat a constant. Set SEEDS to run other
- * seeds (default: 1,2,3).
+ * Active selection of the steps to label: trains process reward heads from the same start, with the same number of
+ * labeled steps per update, chosen by the head or at random. Prints the held-out loss, Brier score and AUC of each
+ * after half and all of the updates; which choice is better is reported, not required. Every head must beat a constant.
+ * Set SEEDS to run other seeds (default: 1,2,3).
  */
 import assert from 'node:assert/strict';
 import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * Compares losses: the template `algorithms` for three seeds within an hour, and its report with one table, which is
- * kept in test/artifacts. The control with shuffled advantages must not gain; at least half of the losses must. Set
+ * Compares losses: runs the template `algorithms` with three seeds within an hour, and keeps its report, with one
+ * table, in test/artifacts. The control with shuffled advantages must not gain; at least half of the losses must. Set
  * SEEDS to run other seeds.
  */
 import assert from 'node:assert/strict';

@@ -2,8 +2,8 @@
  * Measures, on simulated evaluations, how often 95% confidence intervals contain the true value and how often equal
  * runs are reported as different: `npm run acceptance -- coverage` prints a line for each case. Allows three standard
  * deviations of simulation noise. Counts are discrete: with few correct (or incorrect) samples, no interval can stay
- * both below 97% and above 93%. The upper bound therefore applies only from fifty questions and ten correct and
- * incorrect samples, and the lower bound is 90% below five.
+ * both below 97% and above 93%. The upper bound therefore applies only with at least fifty questions and ten correct
+ * and ten incorrect samples, and with fewer than five, the lower bound is 90%.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

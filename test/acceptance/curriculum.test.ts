@@ -1,7 +1,7 @@
 /**
- * Problems chosen by their pass rate: the template `curriculum`, whose report is kept in test/artifacts. In the second
- * half of training, fewer groups must be dead than with the uniform control, and every stage must gain over the start.
- * Whether a curriculum gains more than the control is printed, not required. Set SEEDS to run other seeds (default: 1,2,3).
+ * Problems chosen by pass rate: the template `curriculum`, whose report is kept in test/artifacts. In the second half
+ * of training, fewer groups must be dead than with the uniform control, and every stage must beat the start. Whether a
+ * curriculum gains more than the control is printed, not required. Set SEEDS to run other seeds (default: 1,2,3).
  */
 import assert from 'node:assert/strict';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';

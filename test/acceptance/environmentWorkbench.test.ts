@@ -1,7 +1,7 @@
 /**
  * Environments in the workbench: a new one is verified and broken, an episode is played by hand and replayed, a policy
- * is trained on turns with rewards and plays in a verification, and its episodes are opened, searched and compared. Set TEST_PICTURES to keep
- * pictures in dark, light and narrow.
+ * is trained on turns with rewards and plays in a verification, and its episodes are opened, searched and compared. Set
+ * TEST_PICTURES to keep dark, light and narrow screenshots.
  */
 // @reaches engine dashboard rollouts search newSearch strategies episode
 import assert from 'node:assert/strict';
@@ -50,7 +50,7 @@ test('environments in the workbench', { skip, timeout: 1_200_000 }, async (t) =>
 	const { page } = workbench;
 	const step = inOrder(t);
 
-	/** Takes pictures of a panel in dark, light and narrow, and checks it in each. */
+	/** Takes dark, light and narrow screenshots of a panel, and checks each. */
 	async function looks(name: string, app: AppName, shown: (frame: Frame) => Promise<void>): Promise<void> {
 		for (const kind of ['vs-dark', 'vs'] as const) {
 			await lab.setTheme(workbench, kind);
@@ -92,7 +92,7 @@ test('environments in the workbench', { skip, timeout: 1_200_000 }, async (t) =>
 		await file.untilInline(/turn$/);
 	});
 
-	await step('an episode is played by hand, and replayed; its turns have rewards', async () => {
+	await step('an episode is played by hand and replayed, and its turns have rewards', async () => {
 		const file = new RewardPage(workbench, 'lights.env.ts');
 		await file.open();
 		await file.lens('Step Through').click();
@@ -142,7 +142,7 @@ test('environments in the workbench', { skip, timeout: 1_200_000 }, async (t) =>
 		await workbench.screenshot('environment-policy');
 	});
 
-	await step('the form of a search plays the episodes of the policy, and the tree shows their turns', async () => {
+	await step('the search form plays episodes with the policy, and the tree shows their turns', async () => {
 		await workbench.command('Reasoning Lab: New Search');
 		const form = await workbench.app('newSearch');
 		await form.getByLabel('Environment', { exact: true }).waitFor();
@@ -158,7 +158,7 @@ test('environments in the workbench', { skip, timeout: 1_200_000 }, async (t) =>
 		await workbench.screenshot('episode-tree');
 	});
 
-	await step('strategies are compared over the episodes', async () => {
+	await step('strategies are compared on episodes', async () => {
 		const { code, stderr } = await lab.cli(
 			...[
 				'compare-strategies',

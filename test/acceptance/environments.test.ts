@@ -1,8 +1,8 @@
 /**
  * The embedded engine learns to use tools: the two recipes of the project template `environments`, each with a control
- * whose tool answers are shuffled. Guessing must reach 90% of the success of binary search within ten minutes on two
+ * whose tool answers are shuffled. Guessing must reach 90% of binary search's success rate within ten minutes on two
  * otherwise idle cores, and the calculator, without which the task cannot be solved, must be used. Writes
- * test/artifacts/environments-TASK.json. Set SEEDS (default: 1,2,3) and TASKS (default: guess,calculator) to run parts.
+ * test/artifacts/environments-TASK.json. Set SEEDS (default: 1,2,3) and TASKS (default: guess,calculator) to run some.
  */
 import assert from 'node:assert/strict';
 import { appendFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
@@ -54,7 +54,7 @@ after(() => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDela
 await mkdir(join(folder, 'r'), { mode: 0o700 });
 const results: { readonly task: Task }[] = [];
 
-/** Trains with one seed, and returns the held-out success before and after GRPO, and the duration. */
+/** Trains with one seed, and returns the held-out success rates before and after GRPO, and the duration. */
 async function trained(task: Task, seed: string, control: boolean) {
 	const project = join(folder, `${task}-${seed}${control ? '-control' : ''}`);
 	await lab(folder, folder, 'new', project, '--template', 'environments');

@@ -1,7 +1,7 @@
 /**
- * A new user's first hour, using mouse and keyboard in the installed extension: from an empty folder to a run with
- * the user's own reward, in at most 12 clicks and 10 minutes. Another project's run is known on the machine, and must not
- * be shown. TEST_PICTURES keeps a screenshot of each step.
+ * A new user's first hour, using mouse and keyboard in the installed extension: from an empty folder to a run with the
+ * user's own reward, in at most 12 clicks and 10 minutes. A run of another project is registered on the machine and
+ * must not be shown. Set TEST_PICTURES to keep a screenshot of each step.
  */
 // @reaches cli engine
 import assert from 'node:assert/strict';
@@ -24,7 +24,7 @@ before(async () => {
 	await makePackage(`${process.platform}-${process.arch}`, vsix);
 });
 
-test('from an empty folder to a run with one’s own reward', { skip }, async (t) => {
+test('a new user gets from an empty folder to a run with a custom reward', { skip }, async (t) => {
 	const lab = await Laboratory.open(t, 'first-hour', { vsix, testDriver: false });
 	const elsewhere = mkdtempSync(join(tmpdir(), 'elsewhere-'));
 	t.after(() => rmSync(elsewhere, { recursive: true, force: true }));
@@ -47,7 +47,7 @@ test('from an empty folder to a run with one’s own reward', { skip }, async (t
 	const newProject = sideBar.locator('.monaco-button').filter({ hasText: 'New Project' });
 	const notice = (text: string) => workbench.toasts().filter({ hasText: text });
 
-	await step('an empty folder shows nothing of another project', async () => {
+	await step('an empty folder shows nothing from another project', async () => {
 		await picture('window');
 		await click(page.getByRole('tab', { name: /^Reasoning Lab/ }));
 		await newProject.waitFor();
@@ -61,7 +61,7 @@ test('from an empty folder to a run with one’s own reward', { skip }, async (t
 		);
 	});
 
-	await step('a project', async () => {
+	await step('a project is created', async () => {
 		await click(newProject);
 		await workbench.asked('New project');
 		await picture('templates');
@@ -71,7 +71,7 @@ test('from an empty folder to a run with one’s own reward', { skip }, async (t
 		await picture('recipe');
 	});
 
-	await step('a reward, changed and saved, is verified', async () => {
+	await step('a reward is verified when it is changed and saved', async () => {
 		const head = sideBar.locator('.pane-header').filter({ hasText: 'Rewards' });
 		await head.hover();
 		await click(head.getByRole('button', { name: 'New Reward' }));
@@ -94,7 +94,7 @@ test('from an empty folder to a run with one’s own reward', { skip }, async (t
 		assert.match(readFileSync(join(lab.workspace, 'rewards/mine.reward.ts'), 'utf8'), /short = 30;/);
 	});
 
-	await step('a run with it starts', async () => {
+	await step('a run that uses it starts', async () => {
 		await click(page.locator('.codelens-decoration').getByText('Use in Run').first());
 		await workbench.asked('Add mine to a recipe');
 		await picture('weight');
@@ -109,7 +109,7 @@ test('from an empty folder to a run with one’s own reward', { skip }, async (t
 		await picture('started');
 	});
 
-	await step('its values are in the run', async () => {
+	await step('its values appear in the run', async () => {
 		const [run = ''] = lab.runs();
 		const rows = () => readLines<Record<string, unknown>>(join(run, 'metrics.jsonl'));
 		const scored = () => rows().some((row) => typeof row['rewards/mine/mean'] === 'number');

@@ -1,9 +1,9 @@
 /**
  * `npm run acceptance -- formatLooks`: takes a screenshot of the rollouts in every fixture from another trainer, and in
- * small runs of the formats that have none: in the page, alternating between dark and light themes, with the timeline
- * expanded, and in the workbench. The screenshots are in test/artifacts/formatLooks, or in the folder specified by
- * TEST_PICTURES. `--only NAME` takes those of one format, `--only weights` those of tokens colored by the age of the
- * weights that generated them, and `--only workbench` only those in the workbench.
+ * small runs for the formats without a fixture: in the page, alternating between dark and light themes, with the
+ * timeline expanded, and in the workbench. The screenshots are in test/artifacts/formatLooks, or in the folder
+ * specified by TEST_PICTURES. `--only NAME` takes those of one format, `--only weights` those of tokens colored by the
+ * age of the weights that generated them, and `--only workbench` only those in the workbench.
  */
 import assert from 'node:assert/strict';
 import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
@@ -73,19 +73,19 @@ for (const [i, [name, path]] of [...runs].entries()) {
 	});
 }
 
-/** Versions of the weights that generated the parts of each completion in the picture of token colors. */
+/** Weight versions that generated the parts of each completion in the screenshot of token colors. */
 const versions = [[12], [10, 11, 12], [4, 7, 9, 11], [3, 4, 5]];
 
 for (const theme of ['dark', 'light'] as const) {
 	if (only !== undefined && only !== 'weights') continue;
-	test(`tokens colored by the age of weights, ${theme}`, { skip }, async (context) => {
+	test(`tokens colored by the age of their weights, ${theme}`, { skip }, async (context) => {
 		const run = await mkdtemp(join(tmpdir(), 'weights-'));
 		context.after(() => rm(run, { recursive: true, force: true }));
 		await makeRolloutFolder(run, { rollouts: 1 });
 		const lines = versions.map((ofTokens, index) => {
 			const text = Array.from({ length: 40 }, (_, i) => `word${(i * (index + 3)) % 41} `);
 			const version = text.map((_, i) => ofTokens[Math.floor((i * ofTokens.length) / text.length)] ?? null);
-			// What was trained with the last completion is not known.
+			// It is unknown which weights were trained on the last completion.
 			const trained = index === 3 ? null : 12;
 			const weights = { oldest: Math.min(...ofTokens), newest: Math.max(...ofTokens), trained };
 			const tokens = { text, logprob: text.map(() => -0.1), version };

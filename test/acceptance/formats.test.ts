@@ -106,7 +106,7 @@ interface Row {
 	readonly metrics: number;
 }
 
-describe('runs that the newest releases of other programs wrote', () => {
+describe('runs written by the newest releases of other programs', () => {
 	let folder: string;
 	const rows: Row[] = [];
 	before(async () => {
@@ -142,7 +142,7 @@ describe('runs that the newest releases of other programs wrote', () => {
 		});
 	}
 
-	test('the table of versions', async () => {
+	test('the table of versions is updated', async () => {
 		const path = join(root, 'test/acceptance/formats/versions.json');
 		const known = JSON.parse(await readFile(path, 'utf8').catch(() => '[]')) as Row[];
 		const found = new Set(rows.map(({ run }) => run));

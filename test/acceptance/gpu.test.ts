@@ -44,7 +44,7 @@ const optimizer: OptimizerSettings = {
 	maxGradNorm: 1,
 };
 
-describe('bytes of a GRPO step at the sizes of the demo', { skip }, () => {
+describe('bytes transferred by a GRPO step at the sizes of the demo', { skip }, () => {
 	const sizes = demoSizes();
 	/** The demo's 0.8 million parameters, and 6 million. */
 	const models = [
@@ -54,7 +54,7 @@ describe('bytes of a GRPO step at the sizes of the demo', { skip }, () => {
 	for (const model of models) {
 		const shape = { vocabulary: 24, context: 64, feedForward: 4 * model.width, ...model };
 		for (const beta of [0, 0.02]) {
-			test(`${parameterCount(shape)} parameters, beta ${beta}: at most 16 bytes a token and 1 MB`, async () => {
+			test(`${parameterCount(shape)} parameters, beta ${beta}: at most 16 bytes per token and 1 MB`, async () => {
 				const learner = await createLearner({
 					shape,
 					device: 'webgpu',
@@ -103,7 +103,7 @@ describe('bytes of a GRPO step at the sizes of the demo', { skip }, () => {
 
 const softwareOnly = hardware ? 'this is about a software GPU' : skip;
 
-test('a software GPU is not chosen by auto, which measures that the CPU is faster', {
+test('auto does not choose a software GPU, because it measures that the CPU is faster', {
 	skip: softwareOnly,
 }, async () => {
 	await using place = await Workplace.make();
@@ -123,7 +123,7 @@ test('every program works with as few bindings per shader as WebGPU guarantees',
 	const driver = await buildFaultyDriver(place.folder);
 	if (driver === null) return context.skip('it needs a C compiler');
 	const files = ['programs', 'kernels'].map((name) => join(root, `test/gpu/${name}.test.ts`));
-	// With the context of this test, the child would print a protocol.
+	// If it inherited NODE_TEST_CONTEXT, the child would print the test runner's protocol.
 	const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
 	const child = spawn(process.execPath, ['--test', '--test-reporter', 'spec', ...files], {
 		env: { ...environment, ...driver, FAULTY_DRIVER_BINDINGS: '8' },
@@ -138,7 +138,7 @@ test('every program works with as few bindings per shader as WebGPU guarantees',
 	assert.match(text, /ℹ pass [3-9]\d\n[\s\S]*ℹ skipped 0\n/);
 });
 
-test('a run that fills the memory of WebGPU ends with a sentence, and continues with fewer rows when it is resumed', {
+test('a run that runs out of WebGPU memory ends with an error that says what to do, and resumes with fewer rows', {
 	skip: softwareOnly,
 }, async (context) => {
 	await using place = await Workplace.make();

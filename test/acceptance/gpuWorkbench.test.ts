@@ -1,6 +1,6 @@
 /**
- * A run on a software GPU in the workbench: its dashboard names the device and shows what crosses to it, and Doctor lists
- * the devices. Keeps pictures.
+ * A run on a software GPU in the workbench: its dashboard names the device and charts transfers to and from it, and
+ * Doctor lists the devices. Keeps screenshots.
  */
 // @reaches engine dashboard
 import assert from 'node:assert/strict';
@@ -17,7 +17,7 @@ test('a run on a GPU in the workbench', { skip: noBrowser || noGpu, timeout: 1_2
 	const workbench = await lab.workbench();
 	const step = inOrder(t);
 
-	await step('the dashboard names the device, and shows what crosses to it', async () => {
+	await step('the dashboard names the device, and charts transfers to and from it', async () => {
 		await workbench.openFile('gpu.recipe.json');
 		await lab.startRun(workbench, 600);
 		const frame = await workbench.app('dashboard');
@@ -32,7 +32,7 @@ test('a run on a GPU in the workbench', { skip: noBrowser || noGpu, timeout: 1_2
 		await workbench.screenshot('gpu-transfers');
 	});
 
-	await step('Doctor says that the results of WebGPU match the CPU, and why CUDA is absent', async () => {
+	await step('Doctor reports that WebGPU results match the CPU, and why CUDA is unavailable', async () => {
 		await workbench.command('Reasoning Lab: Doctor');
 		const report = workbench.page
 			.frameLocator('iframe.webview.ready:visible')

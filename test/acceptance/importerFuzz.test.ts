@@ -1,6 +1,6 @@
 /**
- * Fuzzes all importers with 90,000 damaged files from fixed seeds: no crashes, no hangs over 2 s, and no silent data
- * loss, on all processors. `--count N` and `--from N` run a part.
+ * Fuzzes all importers with 90,000 damaged files from fixed seeds, on all processors: no crashes, no hangs over 2 s,
+ * and no silent data loss. `--count N` and `--from N` run a subset.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
- * Runs the tests of all pages with late frames and messages, as on a busy machine, which finds tests that inspect a
- * page without waiting for a redraw, and pages that lose what is typed or clicked in the meantime.
+ * Runs the tests of all pages with late frames and messages, as on a busy machine. This finds tests that inspect a page
+ * without waiting for a redraw, and pages that lose what is typed or clicked in the meantime.
  */
 import { definePageTests } from './pageTests.ts';
 

@@ -85,7 +85,7 @@ async function measure(run: string): Promise<Measured[]> {
 		const samples = await readEvaluationLines(run, step, 'heldout').catch(() => []);
 		if (samples.length === 0) continue;
 		const thoughts = (samples[0]?.extra?.thoughts as unknown[] | undefined)?.length ?? 0;
-		// Tokens are characters, and tags.
+		// Tokens are characters and tags.
 		const tokens = samples.map(({ completion }) => [...String(completion).replaceAll(/<\/?[a-z]+>/g, '#')].length);
 		const positions = thoughts + tokens.reduce((sum, count) => sum + count, 0) / tokens.length;
 		measured.push({ step, thoughts, accuracy: values['eval/heldout/accuracy'] as number, positions });

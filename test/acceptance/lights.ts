@@ -1,8 +1,8 @@
-/** A game whose turns have rewards: each turn shows a light, and one of the buttons is right. */
+/** A game whose turns have rewards: each turn shows a light, and one of the buttons is correct. */
 export interface LightsGame {
 	/** Number of turns. */
 	readonly turns: number;
-	/** The right button for each light. */
+	/** The correct button for each light. */
 	readonly right: Readonly<Record<string, string>>;
 	/** Result of the last press. */
 	readonly end: string;

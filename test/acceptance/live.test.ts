@@ -1,7 +1,7 @@
 /**
- * `npm run acceptance -- live`: other processes write runs (prime-rl's layout with chunks that are compressed while they
- * are read, trackio's database in WAL mode, event files that are rotated). Each step must be reported within 2 s after
- * it was written. `--only trackio` follows one of them, and `--count N` sets the number of steps (60).
+ * `npm run acceptance -- live`: other processes write runs (prime-rl's layout with chunks that are compressed while
+ * they are read, trackio's database in WAL mode, event files that are rotated). Each step must be reported within 2 s
+ * of being written. `--only trackio` follows one of them, and `--count N` sets the number of steps (60).
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

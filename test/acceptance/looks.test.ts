@@ -61,7 +61,7 @@ test('panels in every theme, narrow and wide', { skip }, async (t) => {
 		}
 		await lab.setTheme(workbench, 'vs-dark');
 		for (const [name, width] of Object.entries(widths)) {
-			await step(`${app}, ${name}: nothing is cut off sideways`, async () => {
+			await step(`${app}, ${name}: nothing overflows horizontally`, async () => {
 				await workbench.page.setViewportSize({ width, height: 900 });
 				if (name === 'narrow') await workbench.closeSideBar();
 				const frame = await ready[app]();

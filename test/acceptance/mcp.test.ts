@@ -1,7 +1,7 @@
 /**
- * `npm run acceptance -- mcp`: 1,000 mixed calls of the MCP server over four runs with a million rollouts in all, and over a
- * small project with which every read-only tool has something to do. 95% of
- * the calls take less than 150 ms, the server uses less than 500 MB, and calls that take long report progress. `--count N` sets the number of rollouts,
+ * `npm run acceptance -- mcp`: 1,000 mixed calls to the MCP server on four runs with a million rollouts in total, and
+ * on a small project that gives every read-only tool something to do. 95% of the calls take less than 150 ms, the
+ * server uses less than 500 MB, and calls that take long report progress. `--count N` sets the number of rollouts,
  * `--seed S` the mix of calls, and `--into FOLDER` keeps the runs there and reuses them.
  */
 import assert from 'node:assert/strict';
@@ -31,12 +31,12 @@ const steps = Math.ceil(rollouts / runs / (groups * 8));
 
 type Call = readonly [tool: string, input: Record<string, unknown>];
 
-/** Calls of every read-only tool on the small project. */
+/** Calls to every read-only tool on the small project. */
 const projectCalls = Object.entries(mcpCalls).map(
 	([tool, { arguments: input, limit }]): Call => [tool, { ...input, ...(limit === undefined ? {} : { limit }) }],
 );
 
-/** Returns a call such as an agent that inspects runs would make. */
+/** Returns a call like those of an agent that inspects runs. */
 function anyCall(random: Random): Call {
 	const run = random.pick(names);
 	const step = 1 + random.int(steps);

@@ -1,6 +1,6 @@
 /**
- * Training without labels: the template `no-labels`, whose report is kept in test/artifacts. Majority votes must gain,
- * and so must labels; certainty, self-certainty and the control must not. Set SEEDS to run other seeds (default: 1).
+ * Training without labels: the template `no-labels`, whose report is kept in test/artifacts. Majority votes and labels
+ * must improve accuracy; certainty, self-certainty and the control must not. Set SEEDS to run other seeds (default: 1).
  */
 import assert from 'node:assert/strict';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { gainsOf } from './siblingGains.ts';
 
 const seeds = (process.env.SEEDS ?? '1').split(',');
 
-test('majority votes teach, certainty and shuffled advantages do not', async () => {
+test('a policy gains from majority votes, but not from certainty or shuffled advantages', async () => {
 	const folder = await mkdtemp(join(tmpdir(), 'no-labels-'));
 	try {
 		await mkdir(join(folder, 'r'), { mode: 0o700 });

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 
 const webview = join(import.meta.dirname, '../unit/webview');
 
-/** Defines the tests of all pages, in the environment variables set by the caller. */
+/** Defines the tests of all pages, with the environment variables set by the caller. */
 export async function definePageTests(): Promise<void> {
 	const files = readdirSync(webview, { recursive: true, encoding: 'utf8' }).filter((name) =>
 		/(Page|Views|Behavior|alertOrder)\.test\.ts$/.test(name),

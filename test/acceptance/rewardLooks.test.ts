@@ -65,7 +65,7 @@ test('reward results and audits in every theme, narrow and wide', { skip }, asyn
 			});
 		}
 		for (const [name, width] of Object.entries(widths)) {
-			await step(`${lens}, ${name}: nothing is cut off sideways`, async () => {
+			await step(`${lens}, ${name}: nothing overflows horizontally`, async () => {
 				await page.setViewportSize({ width, height: 900 });
 				const frame = await panel(words);
 				await workbench.screenshot(`reward-${lens.toLowerCase()}-${name}`);

@@ -1,6 +1,6 @@
 /**
- * Self-play (SPIN): the recipe `spin` of the template `no-labels`. Three rounds must gain over their start. The reports are
- * kept in test/artifacts. Set SEEDS to run other seeds (default: 1,2,3).
+ * Self-play (SPIN): the recipe `spin` of the template `no-labels`. Three rounds must improve on their start. The
+ * reports are kept in test/artifacts. Set SEEDS to run other seeds (default: 1,2,3).
  */
 import assert from 'node:assert/strict';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';

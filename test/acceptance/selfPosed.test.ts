@@ -1,7 +1,7 @@
 /**
  * Problems that the policy poses: the recipe `self-posed` of the template `no-labels`, whose report is kept in
- * test/artifacts. Training on its own problems must gain, and the control must not. Set SEEDS to run other seeds (default:
- * 1,2,3).
+ * test/artifacts. Training on its own problems must improve accuracy, and the control must not. Set SEEDS to run other
+ * seeds (default: 1,2,3).
  */
 import assert from 'node:assert/strict';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -16,7 +16,7 @@ import { gainsOf } from './siblingGains.ts';
 const seeds = (process.env.SEEDS ?? '1,2,3').split(',');
 const shown = ['proposals/valid', 'proposals/distinct', 'proposals/solved', 'proposals/learnable'];
 
-test('problems that the policy poses', async () => {
+test('a policy gains from problems that it poses itself', async () => {
 	const folder = await mkdtemp(join(tmpdir(), 'self-posed-'));
 	try {
 		await mkdir(join(folder, 'r'), { mode: 0o700 });

@@ -1,7 +1,7 @@
 /**
  * Self-rewarding: the recipe `self-rewarding` of the template `no-labels`, whose report is kept in test/artifacts.
- * Labels must gain and the control must not; what the policy's own verdicts do is printed. Set SEEDS to run other seeds
- * (default: 1,2,3).
+ * Labels must improve accuracy and the control must not; the effect of the policy's own verdicts is only printed. Set
+ * SEEDS to run other seeds (default: 1,2,3).
  */
 import assert from 'node:assert/strict';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { gainsOf } from './siblingGains.ts';
 
 const seeds = (process.env.SEEDS ?? '1,2,3').split(',');
 
-test('the verdicts of the policy as its reward', async () => {
+test('a policy gains from labels, and its gain from its own verdicts is reported', async () => {
 	const folder = await mkdtemp(join(tmpdir(), 'self-rewarding-'));
 	try {
 		await mkdir(join(folder, 'r'), { mode: 0o700 });

@@ -1,7 +1,7 @@
 /**
- * Sharpening: the recipe `sharpening` of the template `no-labels`. Imitating the most frequent of eight answers must gain
- * over the start, and imitating samples without a choice must not. The reports are kept in test/artifacts. Set SEEDS to run
- * other seeds (default: 1,2,3).
+ * Sharpening: the recipe `sharpening` of the template `no-labels`. Imitating the most frequent of eight answers must
+ * improve on the start, and imitating unselected samples must not. The reports are kept in test/artifacts. Set SEEDS to
+ * run other seeds (default: 1,2,3).
  */
 import assert from 'node:assert/strict';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';

@@ -216,7 +216,7 @@ test('every panel keeps its state when its tab is shown again', { skip }, async 
 	workbench.page.setDefaultTimeout(20_000);
 	const left = new Map<AppName, Seen>();
 	for (const kind of kinds) {
-		await t.test(`${kind.app}: typed, chosen, scrolled`, async () => {
+		await t.test(`${kind.app}: fields, selections and scroll positions are changed`, async () => {
 			await driver.run(
 				(vscode, { command, args }) => {
 					void vscode.commands.executeCommand(command, ...args);

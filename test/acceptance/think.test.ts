@@ -1,7 +1,7 @@
 /**
- * Runs the template `think` on three seeds and checks its claims: R1-Zero solves more, thinks longer and goes back more
- * often than its base model, and less when its thinking is cut or had no room in training. The report is kept in
- * test/artifacts. Set SEEDS to run other seeds (default: 1,2,3).
+ * Runs the template `think` on three seeds and checks its claims: R1-Zero solves more, thinks longer and backtracks
+ * more often than its base model, and solves less when its thinking is cut short or had no room in training. The report
+ * is kept in test/artifacts. Set SEEDS to run other seeds (default: 1,2,3).
  */
 import assert from 'node:assert/strict';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** Runs the trainer's tests that `npm test` leaves out, which repeat others with more cases. */
+/** Runs the trainer tests that `npm test` skips, which repeat others with more cases. */
 // @reaches trainer
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,7 +1,7 @@
 /**
  * Credit per turn where every turn has a reward: in each of 12 turns, the environment shows a light, and one of six
- * buttons is right. Compares `credit_assignment` "turn" with "episode", which knows only the sum, and with a control whose
- * advantages are shuffled. Writes test/artifacts/turn-credit.json. Set SEEDS (default: 1,2,3).
+ * buttons is correct. Compares `credit_assignment` "turn" with "episode", which knows only the sum, and with a control
+ * whose advantages are shuffled. Writes test/artifacts/turn-credit.json. Set SEEDS (default: 1,2,3).
  */
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';

@@ -1,8 +1,8 @@
 /**
- * Training with images, from random weights: a tiny vision-language model learns to name the color of a square, and to give
- * its box. In the control, pictures and answers are paired by chance, so that looking does not help. On every seed, held-out
- * accuracy must be above the control's, and above chance. The table is kept in test/artifacts. Set SEEDS to run other
- * seeds (default: 1,2,3).
+ * Training with images, from random weights: a tiny vision-language model learns to name the color of a square and to
+ * give its bounding box. In the control, pictures and answers are paired at random, so looking does not help. On every
+ * seed, held-out accuracy must be above the control's, and above chance. The table is kept in test/artifacts. Set SEEDS
+ * to run other seeds (default: 1,2,3).
  */
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
@@ -20,7 +20,7 @@ const seeds = (process.env.SEEDS ?? '1,2,3').split(',');
 const script = fileURLToPath(new URL('../trainer/python/seen_squares.py', import.meta.url));
 const tasks = [
 	{ task: 'color', reward: { use: 'classification' }, chance: 1 / 4, steps: 120 },
-	// Boxes that overlap the gold box are partly rewarded, so the first steps teach little about the exact place.
+	// Boxes that overlap the gold box earn partial rewards, so the first steps teach little about the exact position.
 	{ task: 'place', reward: { use: 'iou', column: 'answer' }, chance: 1 / 9, steps: 240 },
 ] as const;
 

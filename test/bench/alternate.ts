@@ -91,7 +91,7 @@ export async function alternately<A, B>(
 	];
 }
 
-/** Returns the seconds between two times in which a program was not paused. */
+/** Returns the seconds between two times, excluding the program's pauses. */
 export function worked(from: number, to: number, pauses: readonly Pause[]): number {
 	const overlap = (pause: Pause) => Math.max(0, Math.min(to, pause.to) - Math.max(from, pause.from));
 	return to - from - pauses.reduce((sum, pause) => sum + overlap(pause), 0);

@@ -116,7 +116,7 @@ async function run({ tiny: smallest }: BenchOptions): Promise<Measurement[]> {
 	const wanted = process.env.GPU_BENCH_PROGRAMS?.split(',');
 	const found = (await checkDevices()).map(({ provider, error }) => ({ provider: provider as ProviderName, error }));
 	for (const { provider, error } of found) console.log(`  ${provider}: ${error ?? 'works'}`);
-	// A CPU can be asked for, to see that the bench works.
+	// The CPU can be requested, to check that the bench works.
 	const cpu = { provider: 'cpu', error: null } as const;
 	const usable = [...found, ...(wanted?.includes('cpu') ? [cpu] : [])].filter(
 		({ provider, error }) => error === null && (wanted?.includes(provider) ?? true),

@@ -14,7 +14,7 @@ const shapes: Readonly<Record<string, ModelShape>> = {
 };
 const tinyShapes = { '2 layers of width 16': shapeOf(2, 16, 2, 64) };
 
-/** Performs one update in a process of its own, whose peak memory counts. */
+/** Performs one update in a separate process, whose peak memory is measured. */
 function measured(shape: ModelShape): Promise<LongUpdate> {
 	const script = fileURLToPath(new URL('longUpdate.ts', import.meta.url));
 	const child = fork(script, [JSON.stringify(shape)], { stdio: 'inherit' });

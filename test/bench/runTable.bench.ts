@@ -14,7 +14,7 @@ const measured = (action: string) => `(async () => {
 	return performance.now() - start;
 })()`;
 
-/** Notes when the first row is in the document, in milliseconds after the message with the rows has arrived. */
+/** Records when the first row is in the document, in milliseconds after the message with the rows arrived. */
 const noteFirst = `window.shown = new Promise((resolve) => {
 	addEventListener('message', () => {
 		const start = performance.now();
@@ -42,8 +42,8 @@ const transport = `((rows) => {
 })`;
 
 /**
- * A table of 2,000 runs with 42 metrics and 44 recipe keys each: page load, first drawing, sorting and grouping. The time to
- * the first drawing with page load is the sum of the first three figures of a round.
+ * A table of 2,000 runs with 42 metrics and 44 recipe keys each: page load, first drawing, sorting and grouping. The
+ * time to the first drawing including page load is the sum of a round's first three figures.
  */
 export const bench: Bench = {
 	title: `a table of ${runs} runs, from its rows to its picture, and after a click`,

@@ -9,11 +9,11 @@ import { pythonSeconds, timed, words } from './foreignFiles.ts';
 import type { Measurement } from './measurement.ts';
 
 const chunkBytes = 64e6;
-/** prime-rl's FRAME_BYTES (prime_rl/monitors/file/traces/chunks.py); lines can cross frames. */
+/** prime-rl's FRAME_BYTES (prime_rl/monitors/file/traces/chunks.py); lines can span frames. */
 const frameBytes = 4 << 20;
 const episodesInStep = 256;
 
-/** Time that it takes to list the steps of prime-rl's streams, plain and compressed. */
+/** Time to list the steps of prime-rl's streams, plain and compressed. */
 export async function traceStreams(folder: string, megabytes: number, rounds: number): Promise<Measurement[]> {
 	const path = join(folder, 'prime');
 	const stream = join(path, 'monitors/file/traces/stream');

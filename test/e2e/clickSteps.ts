@@ -110,7 +110,7 @@ export async function countClicks(
 
 	await page.keyboard.press('Control+Shift+E');
 	const files = page.locator('.explorer-folders-view');
-	/** Opens a folder in the Explorer until it lists a file, which is not counted. */
+	/** Opens a folder in the Explorer and waits until it lists a file, without counting clicks. */
 	const shown = async (name: string, pattern: RegExp) => {
 		const folder = files.getByRole('treeitem', { name, exact: true });
 		const file = files.getByRole('treeitem', { name: pattern });

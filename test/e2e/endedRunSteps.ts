@@ -38,7 +38,7 @@ export async function openEndedRuns(
 	finished: string,
 ): Promise<void> {
 	const step = inOrder(t);
-	await step('the tree tells their states', async () => {
+	await step('the tree shows their states', async () => {
 		await workbench.openSideBar();
 		await workbench.run(new RegExp(`^${finished}, finished`)).waitFor();
 		await workbench.run(/^killed, crashed/).waitFor();
@@ -55,7 +55,7 @@ export async function openEndedRuns(
 		await workbench.command('View: Close All Editors');
 	});
 
-	await step('the crashed run says so, and goes on to its end where it is resumed', async () => {
+	await step('the dashboard reports the crash, and the run finishes once it is resumed', async () => {
 		const crashed = runNamed(lab, 'killed');
 		await workbench.runAction(/^killed/, /Open Dashboard/);
 		const page = new DashboardPage(await workbench.app('dashboard'));
@@ -83,7 +83,7 @@ export async function diagnoseRun(t: TestContext, lab: Laboratory, workbench: Wo
 	const run = lab.cli('run', lab.write('tight.recipe.json', tightRecipe()));
 	const tight = () => runNamed(lab, 'tight');
 
-	await step('it is said once, quietly, with what it is', async () => {
+	await step('the problem is announced once, quietly, with its cause', async () => {
 		const said = workbench.announcements().filter({ hasText: /tight: .*(truncated|dead)/ });
 		await said.first().waitFor({ state: 'attached' });
 		const stop = await lab.cli('stop', tight());
@@ -130,7 +130,7 @@ export async function diagnoseRun(t: TestContext, lab: Laboratory, workbench: Wo
 	});
 
 	// test/unit/extension/diagnosis/runDiagnosis.test.ts covers that nothing is reported again after a reload.
-	await step('what is dismissed stays so when the dashboard is opened again', async () => {
+	await step('a dismissed alert stays dismissed when the dashboard is reopened', async () => {
 		await workbench.runAction(/^tight/, /Open Dashboard/);
 		const frame = await alerts();
 		await frame

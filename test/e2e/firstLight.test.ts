@@ -67,7 +67,7 @@ test('trains with GRPO, watches the run and reads its rollouts through a reload 
 		await workbench.screenshot('rollouts-live');
 	});
 
-	await step('pause holds the run, continue lets it go on', async () => {
+	await step('Pause holds the run, and Continue lets it proceed', async () => {
 		await workbench.editorTab(/^addition/).click();
 		const page = await dashboard();
 		await page.action('Pause').click();
@@ -81,7 +81,7 @@ test('trains with GRPO, watches the run and reads its rollouts through a reload 
 		await waitUntil(() => stepsOf(run).length > held, 'the run makes steps again');
 	});
 
-	await step('the engine outlives a reload, and the dashboard then shows every step once', async () => {
+	await step('the engine survives a reload, and the dashboard then shows every step once', async () => {
 		const before = recordOf(run).step;
 		await workbench.reload();
 		assert.ok(isAlive(engine));
@@ -99,14 +99,14 @@ test('trains with GRPO, watches the run and reads its rollouts through a reload 
 		await page.toggleTable('Loss');
 	});
 
-	await step('stop ends the engine with a checkpoint', async () => {
+	await step('Stop ends the engine with a checkpoint', async () => {
 		const page = await dashboard();
 		await page.action('Stop').click();
 		await page.status(/stopped/);
 		await waitUntil(() => !isAlive(engine), 'the engine has ended');
 	});
 
-	await step('resume goes on in the same run, and no step is doubled', async () => {
+	await step('Resume continues the same run without repeating a step', async () => {
 		const before = recordOf(run).step;
 		const page = await dashboard();
 		await page.action('Resume').click();
@@ -123,7 +123,7 @@ test('trains with GRPO, watches the run and reads its rollouts through a reload 
 		await page.toggleTable('Loss');
 	});
 
-	await step('resume from a checkpoint is a new run with a parent', async () => {
+	await step('resuming from a checkpoint creates a new run with a parent', async () => {
 		await workbench.command('Reasoning Lab: Resume from Checkpoint');
 		await workbench.asked(/as a new run$/);
 		// Oldest run.

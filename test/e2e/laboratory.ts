@@ -106,7 +106,7 @@ export class Laboratory {
 		const context = await this.chrome.newContext({
 			viewport: { width: 1400, height: 900 },
 			colorScheme: 'dark',
-			// Progress bars of the workbench otherwise redraw all the time.
+			// Otherwise, the workbench's progress bars would redraw all the time.
 			reducedMotion: 'reduce',
 		});
 		const page = new WorkbenchPage(await context.newPage());
@@ -206,10 +206,10 @@ export class Laboratory {
 	}
 }
 
-/** Longest wait, in milliseconds, for a browser that may no longer answer. */
+/** Maximum wait, in milliseconds, for a browser that may no longer respond. */
 const answerTime = 30_000;
 
-/** Longest time, in milliseconds, that a step may take, below the limit of a test file, so that a step that hangs is named and pictured. */
+/** Maximum step time, in milliseconds. Below a test file's limit, so that a hanging step is named and captured. */
 const longestStep = 400_000;
 
 /** Runs subtests that build on each other: if one fails, the rest are skipped. */

@@ -88,14 +88,14 @@ test('creates an R1 project, runs its pipeline, then measures, rates and reports
 		await workbench.screenshot('pipeline-running');
 	});
 
-	await step('a stage that is not finished opens its dashboard', async () => {
+	await step('an unfinished stage opens its dashboard', async () => {
 		const page = new DashboardPage(await workbench.appOfRow(row('base'), 'dashboard'));
 		await page.status(/paused/);
 		await page.legend('Loss').filter({ hasText: /\d/ }).waitFor();
 		await workbench.screenshot('pipeline-stage-dashboard');
 	});
 
-	await step('it is stopped with a checkpoint, and goes on where it was', async () => {
+	await step('it is stopped with a checkpoint, and resumes where it left off', async () => {
 		await workbench.runAction(/^pipeline r1-quick/, 'Stop Pipeline');
 		await pipelineRow('stopped').waitFor();
 		const name = 'base';
@@ -141,7 +141,7 @@ test('creates an R1 project, runs its pipeline, then measures, rates and reports
 		await workbench.screenshot('pipeline-evaluated');
 	});
 
-	await step('the stages that evaluate are held against each other', async () => {
+	await step('the evaluation stages are compared with each other', async () => {
 		await row('of-reasoning', /finished, evaluate, 12 of 12, pass@1/).click();
 		await (await workbench.preview('of-reasoning')).waitFor();
 		const pairs = await workbench.preview('All');
@@ -149,7 +149,7 @@ test('creates an R1 project, runs its pipeline, then measures, rates and reports
 		await workbench.screenshot('pipeline-evaluations');
 	});
 
-	await step('completions are rated by keys, and the ratings lie beside the run', async () => {
+	await step('completions are rated with the keyboard, and the ratings are saved next to the run', async () => {
 		await workbench.runMenu(row('reasoning'), 'Open Rollouts');
 		const rollouts = new RolloutsPage(await workbench.app('rollouts'));
 		await rollouts.cards().nth(1).waitFor();

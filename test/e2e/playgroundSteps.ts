@@ -25,14 +25,14 @@ export async function usePlayground(t: TestContext, lab: Laboratory, workbench: 
 	const finished = () => view.locator('.side-name [role=status]', { hasText: 'tokens/s' }).first().waitFor();
 	const button = (name: string) => view.getByRole('button', { name, exact: true });
 
-	await step('empty, from the palette', async () => {
+	await step('it opens empty from the palette', async () => {
 		await workbench.command('Open Playground');
 		view = await workbench.app('playground');
 		await view.getByText('No policy yet').waitFor();
 		await workbench.screenshot('playground-empty');
 	});
 
-	await step('a checkpoint of a run, from its row, is asked', async () => {
+	await step('a checkpoint answers after it is opened from the row of its run', async () => {
 		await workbench.openSideBar();
 		await workbench.runMenu(workbench.run(/^addition/), 'Try in Playground');
 		await workbench.asked('in the playground');
@@ -55,7 +55,7 @@ export async function usePlayground(t: TestContext, lab: Laboratory, workbench: 
 		await workbench.screenshot('playground-answer');
 	});
 
-	await step('another token is chosen, and one goes back', async () => {
+	await step('another token is chosen, and the branch point is opened again', async () => {
 		await button('Tokens').click();
 		await view.locator('.token').nth(1).click();
 		const other = view.locator('button.alternative').first();
@@ -96,7 +96,7 @@ export async function usePlayground(t: TestContext, lab: Laboratory, workbench: 
 		assert.deepEqual([made?.prompt, made?.answer, made?.expect], ['3+4=', '7', 1]);
 	});
 
-	await step('it stays in another theme', async () => {
+	await step('it keeps its history and still answers in another theme', async () => {
 		await lab.setTheme(workbench, 'hc-light');
 		view = await workbench.app('playground');
 		await view.locator('.side').nth(1).waitFor();

@@ -111,7 +111,7 @@ async function search(t: TestContext, lab: Laboratory, workbench: WorkbenchPage)
 		await workbench.screenshot('search-ended');
 	});
 
-	await step('one slides back in time, and on again', async () => {
+	await step('the slider replays earlier events and returns to the end', async () => {
 		await tree.slider().focus();
 		await tree.slider().press('Home');
 		await tree.slider().press('PageUp');
@@ -121,7 +121,7 @@ async function search(t: TestContext, lab: Laboratory, workbench: WorkbenchPage)
 		await tree.slider().press('End');
 	});
 
-	await step('a node is looked at, and the search goes on from it alone', async () => {
+	await step('a node is inspected, and the search continues from that node only', async () => {
 		await tree.tree().focus();
 		await page.keyboard.press('Home');
 		await page.keyboard.press('ArrowRight');

@@ -26,7 +26,7 @@ test('PyTorch engine recipes run from the editor', { skip }, async (t) => {
 	const dashboard = async () => new DashboardPage(await workbench.app('dashboard'));
 	let run = '';
 
-	await step('without an environment the start offers to set one up', async () => {
+	await step('without an environment, starting a run offers to set one up', async () => {
 		await workbench.openFile('torch.recipe.json');
 		await workbench.command('Reasoning Lab: Start Run');
 		await workbench
@@ -37,7 +37,7 @@ test('PyTorch engine recipes run from the editor', { skip }, async (t) => {
 		assert.deepEqual(lab.runs(), [], 'nothing was started');
 	});
 
-	await step('Doctor says what is there and what to do', async () => {
+	await step('Doctor reports what is installed and what to do', async () => {
 		lab.write('.vscode/settings.json', { 'reasoningLab.pytorch.python': python });
 		const rendered = workbench.page
 			.frameLocator('iframe.webview.ready:visible')
@@ -59,7 +59,7 @@ test('PyTorch engine recipes run from the editor', { skip }, async (t) => {
 		await workbench.screenshot('doctor');
 	});
 
-	await step('a recipe of the PyTorch engine starts from the palette, and its dashboard follows', async () => {
+	await step('a PyTorch engine recipe starts from the palette, and the dashboard follows the run', async () => {
 		await workbench.openFile('torch.recipe.json');
 		await workbench.command('Reasoning Lab: Start Run');
 		await waitUntil(() => lab.runs().length === 1, 'the run has a folder', patience);
@@ -73,7 +73,7 @@ test('PyTorch engine recipes run from the editor', { skip }, async (t) => {
 		await workbench.screenshot('pytorch-dashboard');
 	});
 
-	await step('pause, rollouts with their tokens, continue', async () => {
+	await step('the run pauses, shows rollouts with their tokens, and continues', async () => {
 		const page = await dashboard();
 		await page.action('Pause').click();
 		await page.status(/paused/);
@@ -93,7 +93,7 @@ test('PyTorch engine recipes run from the editor', { skip }, async (t) => {
 		await (await dashboard()).status(/running/);
 	});
 
-	await step('stop writes a checkpoint, resume goes on from it', async () => {
+	await step('Stop writes a checkpoint, and Resume continues from it', async () => {
 		const { pid } = recordOf(run);
 		await (await dashboard()).action('Stop').click();
 		await (await dashboard()).status(/stopped/);

@@ -25,7 +25,7 @@ test('an untrusted workspace can be viewed, and nothing in it runs until it is t
 	const { page } = workbench;
 	const sidebar = page.locator('.sidebar');
 	const step = inOrder(t);
-	await step('runs, pipelines and rewards are listed; the policies of its settings are not', async () => {
+	await step('runs, pipelines and rewards are listed; the policies in its settings are not', async () => {
 		await workbench.openSideBar();
 		for (const name of [/^stopped/, /^finished/, /^pipeline story/]) await workbench.run(name).waitFor();
 		await sidebar.getByRole('treeitem', { name: /^hostile, not verified/ }).waitFor();
@@ -52,7 +52,7 @@ test('an untrusted workspace can be viewed, and nothing in it runs until it is t
 		await new RolloutsPage(await workbench.app('rollouts')).cards().first().waitFor();
 	});
 
-	await step('what needs trust is not offered, and files say what it waits for', async () => {
+	await step('actions that need trust are not offered, and files show what trust would allow', async () => {
 		const offered = await workbench.commandsFor('Reasoning Lab: ');
 		assert.ok(
 			offered.some((title) => title.includes('Compare Runs')),
@@ -71,7 +71,7 @@ test('an untrusted workspace can be viewed, and nothing in it runs until it is t
 		hostile.untouched('after files were opened');
 	});
 
-	await step('commands that need trust are refused; no other one runs anything', async () => {
+	await step('commands that need trust are rejected, and no other command runs anything', async () => {
 		const recipe = { file: hostile.path('own.recipe.json') };
 		const swept = await sweepCommands(driver, workbench, {
 			commands: [...trustedCommands],

@@ -69,7 +69,7 @@ test('writes rewards whose results appear next to their signatures, and trains w
 		return found as Frame;
 	};
 
-	await step('an empty workspace says what a reward is; a new project brings two', async () => {
+	await step('an empty workspace offers a new reward, and a new project comes with two', async () => {
 		await workbench.openSideBar();
 		await sidebar.getByRole('button', { name: 'New Reward' }).waitFor();
 		await workbench.screenshot('rewards-empty');
@@ -90,7 +90,7 @@ test('writes rewards whose results appear next to their signatures, and trains w
 		await sidebar.getByRole('treeitem', { name: /^steps, verified, 0\.20/ }).waitFor();
 	});
 
-	await step('a hover over the signature has the best and the worst row', async () => {
+	await step('hovering over the signature shows the best and the worst row', async () => {
 		await steps.goTo(lineOf('rewards/steps.reward.ts', 'export const steps'), 'export const st'.length + 1);
 		await workbench.command('Show or Focus Hover');
 		const hover = page.locator('.monaco-hover.fade-in, .monaco-resizable-hover').filter({ hasText: 'Best: 1.00' });
@@ -99,7 +99,7 @@ test('writes rewards whose results appear next to their signatures, and trains w
 		await page.keyboard.press('Escape');
 	});
 
-	await step('an edit is saved, and the line changes', async () => {
+	await step('an edit is saved, and the inline result changes', async () => {
 		const line = lineOf('rewards/steps.reward.ts', 'return right / needed');
 		await steps.setLine(line, 'return found.length > 3 ? 2 : right / needed / 2;');
 		await steps.untilInline(/^4 of 5 cases|^\d of 5 cases failed · 0\.1/);
@@ -107,7 +107,7 @@ test('writes rewards whose results appear next to their signatures, and trains w
 	});
 
 	// test/integration/suites/rewards.test.ts covers syntax errors and Python.
-	await step('a broken line is marked with the row that broke it, and the mark goes with the fault', async () => {
+	await step('a broken line is marked with the row that made it fail, until it is fixed', async () => {
 		const line = lineOf('rewards/steps.reward.ts', 'return found.length > 3');
 		await steps.setLine(line, 'return found.nothing.length;');
 		await steps.untilInline(new RegExp(`^\\d+ errors on line ${line} · `));
@@ -135,7 +135,7 @@ test('writes rewards whose results appear next to their signatures, and trains w
 		await workbench.screenshot('rewards-unreached');
 	});
 
-	await step('a new reward is written; it pays for an answer that is only named', async () => {
+	await step('a new reward is written that rewards merely mentioning the answer', async () => {
 		await workbench.command('Reasoning Lab: New Reward');
 		await workbench.asked('New reward');
 		await workbench.quickInput().fill('right');
@@ -153,7 +153,7 @@ test('writes rewards whose results appear next to their signatures, and trains w
 		await right.untilInline(/^1 of 2 cases failed · 1\.00 ± 0\.00 · gold 0%/);
 	});
 
-	await step('in the Test Explorer its case fails, with what was expected', async () => {
+	await step('its case fails in the Test Explorer, which shows what was expected', async () => {
 		await workbench.command('View: Toggle Panel Visibility');
 		await tests.open();
 		await tests.runFile();
@@ -168,7 +168,7 @@ test('writes rewards whose results appear next to their signatures, and trains w
 		await page.keyboard.press('Escape');
 	});
 
-	await step('the audit finds the hack, and makes a case of it', async () => {
+	await step('the audit finds the hack, and adds it to the cases', async () => {
 		await right.open();
 		await right.lens('Audit').click();
 		const cause = (frame: Frame) => frame.getByRole('region', { name: 'Rewards lists of candidate answers' });
@@ -197,7 +197,7 @@ test('writes rewards whose results appear next to their signatures, and trains w
 		await workbench.screenshot('rewards-tests-passed');
 	});
 
-	await step('its results are a lens away', async () => {
+	await step('a code lens opens its results', async () => {
 		await workbench.openSideBar();
 		await right.open();
 		await right.lens('Results').click();
@@ -205,7 +205,7 @@ test('writes rewards whose results appear next to their signatures, and trains w
 		await workbench.screenshot('rewards-results');
 	});
 
-	await step('the row that was chosen is debugged: it stops in the reward once, and ends', async () => {
+	await step('the selected row is debugged: the debugger stops in the reward once, and ends', async () => {
 		await right.open();
 		await right.lens('Debug Row').click();
 		const third = workbench.quickItems().nth(2);
@@ -218,7 +218,7 @@ test('writes rewards whose results appear next to their signatures, and trains w
 		await page.locator('.debug-toolbar').waitFor({ state: 'hidden' });
 	});
 
-	await step('it is put into the recipe, whose comments stay', async () => {
+	await step('it is added to the recipe, whose comments are kept', async () => {
 		const short = [
 			['"layers": 3, "width": 96', '"layers": 2, "width": 48'],
 			['"steps": 300', '"steps": 20'],
@@ -250,7 +250,7 @@ test('writes rewards whose results appear next to their signatures, and trains w
 	});
 
 	let run = '';
-	await step('a run scores with it, and its values are in the rollouts', async () => {
+	await step('a run uses it, and the rollouts show its values', async () => {
 		run = await lab.startRun(workbench, 120);
 		const dashboard = new DashboardPage(await workbench.app('dashboard'));
 		await dashboard.status(/finished/);
@@ -264,7 +264,7 @@ test('writes rewards whose results appear next to their signatures, and trains w
 		await workbench.screenshot('rewards-rollouts');
 	});
 
-	await step('on the last rollouts it gives what the run has recorded', async () => {
+	await step('on the last rollouts, it reproduces the rewards that the run recorded', async () => {
 		const [first] = readLines<{ rewards: Record<string, number> }>(join(run, 'rollouts/step_000024.jsonl'));
 		assert.ok((first?.rewards.right ?? 0) < 0, JSON.stringify(first));
 		await right.open();

@@ -57,7 +57,7 @@ export async function openForeign(
 	const before = readFileSync(join(run, 'checkpoint-30', 'trainer_state.json'));
 	const { page } = workbench;
 	const step = inOrder(t);
-	await step('the folder of a TRL run is opened', async () => {
+	await step('a TRL run folder is opened', async () => {
 		await workbench.openSideBar();
 		await workbench.command('Open Run Folder');
 		await workbench.fileDialog(`${run}/`, 'completions', 'Open');
@@ -78,7 +78,7 @@ export async function openForeign(
 	let rollouts = new RolloutsPage(await workbench.app('rollouts'));
 	let { frame } = rollouts;
 
-	await step('a key leads to the group with the widest spread', async () => {
+	await step('a key opens the group with the widest spread', async () => {
 		await rollouts.cards().first().waitFor();
 		await frame.locator('body').press('w');
 		await frame.getByRole('heading', { name: /^Group \d+ \(1 of 4\)/ }).waitFor();
@@ -91,7 +91,7 @@ export async function openForeign(
 		assert.equal(spread, Math.max(...spreads));
 	});
 
-	await step('two completions are compared, and where they part is marked', async () => {
+	await step('two completions are compared, and the point where they diverge is marked', async () => {
 		for (const index of [0, 1]) await frame.getByRole('button', { name: `Select completion ${index}` }).click();
 		await frame.getByRole('group', { name: 'Selected completions' }).getByRole('button', { name: 'Compare' }).click();
 		await frame.getByRole('region', { name: 'Compare two completions' }).waitFor();
@@ -116,7 +116,7 @@ export async function openForeign(
 
 	const labels = () => readLines<RolloutLabels>(join(annotationsOf(lab), 'labels.jsonl'));
 
-	await step('the steps of a completion are labeled by keys', async () => {
+	await step('the steps of a completion are labeled with the keyboard', async () => {
 		await rollouts.cards().nth(1).click();
 		await frame.locator('body').press('s');
 		const list = frame.getByRole('listbox', { name: 'Steps of the completion' });
@@ -166,7 +166,7 @@ export async function openOwn(t: TestContext, workbench: WorkbenchPage, bakery: 
 	const { frame } = await openAlone(workbench, 'bakery');
 	await workbench.closeSideBar();
 
-	await step('steps are labeled by keys and saved beside the run', async () => {
+	await step('steps are labeled with the keyboard, and the labels are saved next to the run', async () => {
 		await frame
 			.getByRole('button', { name: /^Label the steps of completion/ })
 			.first()

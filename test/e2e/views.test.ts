@@ -35,7 +35,7 @@ test('views of runs, and views that combine several files', { skip }, async (t) 
 
 	await t.test('queries rollouts with the form and with SQL, and opens one', async (t) => {
 		const step = inOrder(t);
-		await step('the view opens, and knows the runs when they are indexed', async () => {
+		await step('the view opens, and counts the runs once they are indexed', async () => {
 			await workbench.command('View: Close All Editors');
 			await workbench.openSideBar();
 			for (const name of [/^trl-run/, /^bench/]) await workbench.run(name).waitFor();
@@ -50,7 +50,7 @@ test('views of runs, and views that combine several files', { skip }, async (t) 
 			await workbench.screenshot('query-empty');
 		});
 
-		await step('the form filters, and its rows have a histogram', async () => {
+		await step('the form filters rows and shows their histogram', async () => {
 			const frame = await workbench.app('query');
 			await frame.locator('vscode-button[aria-label="Add Condition"]').click();
 			await frame.getByLabel('Condition 1: value').fill('0');
@@ -61,7 +61,7 @@ test('views of runs, and views that combine several files', { skip }, async (t) 
 			await workbench.screenshot('query-form');
 		});
 
-		await step('a statement that is wrong is marked', async () => {
+		await step('an error in a statement is marked', async () => {
 			const frame = await workbench.app('query');
 			await frame.getByRole('tab', { name: 'SQL' }).click();
 			const editor = frame.getByLabel('SQL statement');
@@ -98,7 +98,7 @@ test('views of runs, and views that combine several files', { skip }, async (t) 
 
 	await t.test('inspects a transcript', async (t) => {
 		const step = inOrder(t);
-		await step('the transcript of the active editor opens with its faults', async () => {
+		await step('the active editor opens as a transcript with its errors', async () => {
 			await workbench.openFile('agent.txt');
 			await workbench.command('Open Transcript');
 			const frame = await workbench.app('transcript');
@@ -120,7 +120,7 @@ test('views of runs, and views that combine several files', { skip }, async (t) 
 			await page.getByText(/Ln 57, Col 4[67]\d{3}/).waitFor();
 		});
 
-		await step('a log that grows is followed', async () => {
+		await step('a growing log is followed', async () => {
 			await workbench.openFile('growing.jsonl');
 			await workbench.command('Open Transcript');
 			const frame = await workbench.app('transcript');
@@ -153,13 +153,13 @@ test('views of runs, and views that combine several files', { skip }, async (t) 
 			await workbench.screenshot('comparison-recipes');
 		});
 
-		await step('the table of runs lists both', async () => {
+		await step('the run table lists both', async () => {
 			await workbench.command('Open Table of Runs');
 			const frame = await workbench.app('runTable');
 			for (const name of ['plain', 'clipped']) await frame.locator('.data-row').filter({ hasText: name }).waitFor();
 		});
 
-		await step('a report of an agent opens with its citations checked, and its chart', async () => {
+		await step("an agent's report opens with its chart and checked citations", async () => {
 			const rows = readLines<{ step: number; reward: number }>(join(runs, 'plain', 'metrics.jsonl'));
 			const { step, reward } = rows.at(-1) as { step: number; reward: number };
 			const address = `rl://plain/metric/reward?step=${step}`;
@@ -175,7 +175,7 @@ test('views of runs, and views that combine several files', { skip }, async (t) 
 			await workbench.app('dashboard');
 		});
 
-		await step('panels come back with the window', async () => {
+		await step('panels are restored with the window', async () => {
 			await workbench.editorTab(/^Compare: /).click();
 			await workbench.app('comparison');
 			await workbench.reload();

@@ -37,7 +37,7 @@ const tested = (process.env.TEST_GPU_PROVIDER ?? 'webgpu') as ProviderName;
 const tolerances: Readonly<Record<PrecisionName, number>> = { float32: 1e-4, bfloat16: 0.02, float16: 0.01 };
 
 /**
- * What can remain of sums of numbers around 1 that cancel each other out, such as the gradient of a bias by pairs, or,
+ * Maximum residue of sums of numbers around 1 that cancel each other out, such as the gradient of a bias over pairs or,
  * with 16 bits, losses.
  */
 const remainder = (name: string, precision: PrecisionName) =>
@@ -90,7 +90,7 @@ export function describePrograms(seeds: readonly number[]): void {
 function describeWith(precision: PrecisionName, seeds: readonly number[]): void {
 	const dialect = dialectOf(tested, precision);
 	const suffix = precision === 'float32' ? '' : `, ${precision}`;
-	describe(`every program computes on ${tested} what it computes on the CPU${suffix}`, { skip }, async () => {
+	describe(`every program computes the same on ${tested} as on the CPU${suffix}`, { skip }, async () => {
 		const tensors = await Tensors.load();
 		// Shaders are compiled once, not once per program.
 		await holdDevice(tested);

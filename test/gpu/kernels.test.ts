@@ -70,7 +70,7 @@ test('tensors are split into more parts than a shader has bindings, and joined',
 	assert.equal(await firstDifference({ provider: 'cpu', graph }, { provider: 'webgpu', graph }, feeds, 1e-6), null);
 });
 
-test('the check at the start accepts the provider, and rejects a wrong kernel by its name', {
+test('the startup check accepts the provider, and rejects a wrong kernel by name', {
 	skip,
 }, async (context) => {
 	context.after(() => releaseDevice('webgpu'));
@@ -82,7 +82,7 @@ test('the check at the start accepts the provider, and rejects a wrong kernel by
 	);
 });
 
-test('a device without 16-bit numbers is an error that names the precision', {
+test('a device without 16-bit numbers is rejected with an error that names the precision', {
 	skip: skip || (hardware && 'the GPU of this machine has them'),
 }, async () => {
 	await assert.rejects(probeProviders(tinyJob), {

@@ -70,7 +70,7 @@ describe('placement on WebGPU', { skip }, () => {
 	const logSoftmax = programs.get('LogSoftmax');
 	programs.delete('LogSoftmax');
 
-	test('every program computes on WebGPU, except for the integers that docs/gpu.md explains', () => {
+	test('every program computes on WebGPU, except for the integer operators that docs/gpu.md lists', () => {
 		assert.equal(run.status, 0, run.log.slice(-2000));
 		assert.ok(programs.size >= 20, `${programs.size} programs`);
 		const integers: Record<string, string[]> = JSON.parse(run.stdout);
@@ -81,7 +81,7 @@ describe('placement on WebGPU', { skip }, () => {
 			for (const { operator, name } of cpu) {
 				used.add(operator);
 				assert.ok(allowed.has(operator), `${program}: ${operator} is computed on the CPU`);
-				// The runtime adds nodes of its own to what it makes of integers; ours have a number in their name.
+				// The runtime adds its own nodes when it rewrites integer operations; ours have a number in their name.
 				const ours = /_\d+$/.test(name) && !name.includes('token');
 				assert.ok(!ours || integers[program]?.includes(name), `${program}: ${name} is computed on the CPU`);
 			}

@@ -98,7 +98,7 @@ export function randomShape(random: Random): ModelShape {
 /** Maximum number of tokens in a row. */
 const rowTokens = 24;
 
-/** Pairs of completions of common prompts, of different lengths, some with common prefixes. */
+/** Pairs of completions that share a prompt: of different lengths, some with a common prefix. */
 function randomRows(shape: ModelShape, random: Random): Sequence[] {
 	const token = () => random.int(shape.vocabulary);
 	const some = (count: number) => Array.from({ length: count }, token);

@@ -24,7 +24,7 @@ describe('a run on WebGPU', { skip }, async () => {
 	after(() => place[Symbol.asyncDispose]());
 	const whole = await uninterrupted(place, recipe);
 
-	test('computes there, and counts what crosses', async () => {
+	test('computes on the device, and counts transfers and dispatches', async () => {
 		const record = await readRecord(whole.run);
 		assert.deepEqual([record.status, record.device], ['finished', 'webgpu']);
 		const event = (await readEvents(whole.run)).find(({ type }) => type === 'device');
@@ -36,7 +36,7 @@ describe('a run on WebGPU', { skip }, async () => {
 		}
 	});
 
-	test('has the metrics of the CPU within a thousandth where the batches are the same', async () => {
+	test('matches the metrics of the CPU to within 0.1% where the batches are the same', async () => {
 		const cpu = await uninterrupted(place, { ...recipe, device: 'cpu' });
 		const [expected, actual] = [await readMetrics(cpu.run), await readMetrics(whole.run)];
 		assert.equal(actual.length, expected.length);
@@ -51,7 +51,7 @@ describe('a run on WebGPU', { skip }, async () => {
 		}
 	});
 
-	test('continues with the numbers of the uninterrupted run after a pause, a checkpoint, a kill and a resume', async () => {
+	test('reproduces the uninterrupted run after a pause, a checkpoint, a kill and a resume', async () => {
 		const run = await place.prepare(recipe);
 		const engine = place.start('--run', run);
 		// Takes minutes on a busy machine, because a software GPU compiles shaders slowly.

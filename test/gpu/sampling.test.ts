@@ -50,7 +50,7 @@ describe('sampling on WebGPU', { skip }, async () => {
 		await releaseDevice('webgpu');
 	});
 
-	test('gives the tokens and log-probabilities of the CPU, also after the weights change', async () => {
+	test('gives the same tokens and log-probabilities as the CPU, even after the weights change', async () => {
 		for (const version of [1, 2]) {
 			const request = job(sharedWeights(version), version);
 			const [expected, actual] = [await cpu.sample(request), await gpu.sample(request)];
@@ -90,13 +90,13 @@ describe('sampling on WebGPU', { skip }, async () => {
 		}
 	});
 
-	test('gives the CPU whole distributions if a request needs them', async () => {
+	test('returns full distributions to the CPU if a request needs them', async () => {
 		const request = { ...job(sharedWeights(1), 5), topP: 0.8, alternatives: 2 };
 		const [expected, actual] = [await cpu.sample(request), await gpu.sample(request)];
 		assert.deepEqual([actual.tokens, actual.topTokens], [expected.tokens, expected.topTokens]);
 	});
 
-	test('uploads the weights once, then a random number per row and step; tokens come back with two numbers', async () => {
+	test('uploads weights once and a random number per row and step, and returns two numbers with each token', async () => {
 		const buffer = sharedWeights(3);
 		gpu.traffic.take();
 		await gpu.sample(job(buffer, 6));
@@ -105,7 +105,7 @@ describe('sampling on WebGPU', { skip }, async () => {
 		const second = gpu.traffic.take();
 		assert.equal(first.bytesUp - second.bytesUp, buffer.byteLength);
 		assert.equal(first.bytesDown, second.bytesDown);
-		// Rows that have ended are computed until the host looks again and removes them.
+		// Finished rows are still computed until the host checks again and removes them.
 		assert.ok(second.bytesDown >= 12 * tokens.length && second.bytesDown % 12 === 0);
 		assert.ok(second.bytesDown < 24 * tokens.length, `${second.bytesDown} bytes down for ${tokens.length} tokens`);
 		assert.ok(second.bytesUp < 12 * tokens.length + 2000, `${second.bytesUp} bytes up for ${tokens.length} tokens`);

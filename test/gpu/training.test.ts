@@ -96,7 +96,7 @@ describe('training on WebGPU', { skip }, async () => {
 	after(() => Promise.all(learners.map((made) => made.dispose())));
 	const [cpu, gpu] = [await learner('cpu'), await learner('webgpu')];
 
-	test('weights, moments, losses and norms are those of the CPU, for the policy and for a head', async () => {
+	test('weights, moments, losses and norms match the CPU, for the policy and for a head', async () => {
 		const states: LearnerState[] = [];
 		const results: { loss: number; gradNorm: number }[][] = [];
 		for (const one of [cpu, gpu]) {
@@ -121,7 +121,7 @@ describe('training on WebGPU', { skip }, async () => {
 		assertSameState(gpuHead, cpuHead);
 	});
 
-	test('twenty steps of SFT and GRPO have the metrics of the CPU if they train on the same tokens', async () => {
+	test('twenty steps of SFT and GRPO have the same metrics as on the CPU if they train on the same tokens', async () => {
 		for (const one of [cpu, gpu]) await one.resetOptimizer();
 		for (let step = 0; step < 10; step++) {
 			const rows = rowsOf(step, 8);
@@ -147,7 +147,7 @@ describe('training on WebGPU', { skip }, async () => {
 		}
 	});
 
-	test('an update crosses to the device and back without weights, gradients or moments', async () => {
+	test('an update transfers no weights, gradients or moments to or from the device', async () => {
 		const rows = rowsOf(1, 8);
 		await gpu.updateSft(rows, settings);
 		await gpu.setReference();
@@ -189,7 +189,7 @@ describe('training on WebGPU', { skip }, async () => {
 		assert.deepEqual(await proceed(gpu), expected);
 	});
 
-	test('a gradient that is not finite changes nothing', async () => {
+	test('a non-finite gradient changes nothing', async () => {
 		const before = await gpu.state();
 		const bad = rowsOf(0, 8).map((row) => ({ ...row, weights: row.weights.map(() => Number.NaN) }));
 		await assert.rejects(

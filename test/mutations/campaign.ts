@@ -187,7 +187,7 @@ export class Campaign {
 			child.once('error', () => resolve(127));
 		});
 		clearTimeout(timer);
-		// Test files that were running next to the failed one have no process group of their own.
+		// Test files that were running alongside the failed one have no process group of their own.
 		endGroup(child);
 		await new ProcessFamily(temporary).end(0.2);
 		rmSync(temporary, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });

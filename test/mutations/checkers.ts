@@ -39,7 +39,7 @@ const withoutEffect: readonly RegExp[] = [
 	/Atomics\.wait\(/,
 	// Closes a coroutine of the checker's own that is never awaited.
 	/self\._inner\.close\(\)/,
-	// Limit up to which a number is written in decimal; beyond it is hexadecimal.
+	// Magnitude from which numbers are written in hexadecimal instead of decimal.
 	/-\(2\*\*53\) < value < 2\*\*53/,
 	// Reset before each test.
 	/^(?:const )?state = \{/,

@@ -19,7 +19,7 @@ describe('an episode under debugpy', { skip }, () => {
 	let client: DapClient | undefined;
 	after(() => client?.dispose());
 
-	test('stops in the tool of the selected turn, not in earlier calls of the same tool', {
+	test('stops in the tool of the selected turn, not in earlier calls to the same tool', {
 		timeout: 60_000,
 	}, async () => {
 		const file = join(await rewardFolder(), 'guess.env.py');

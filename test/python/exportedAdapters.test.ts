@@ -78,7 +78,7 @@ const near = (actual: number, expected: number) =>
 	assert.ok(Math.abs(actual - expected) < 1e-6, `${actual} ${expected}`);
 
 describe('exported adapters in their trainers', { skip }, () => {
-	test("TRL's GRPOTrainer trains with it and sees the same values as the reward host", {
+	test("TRL's GRPOTrainer trains with an adapter and sees the same values as the reward host", {
 		timeout: 240_000,
 	}, async () => {
 		const stdout = await runPython({ python, script: script('grpo_rewards.py'), args: [await adapter('trl')] });

@@ -44,7 +44,7 @@ describe('official Python client', { skip }, () => {
 		await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
 	});
 
-	test('lists, calls and pages every tool, in both protocol generations and over HTTP', {
+	test('lists and calls every tool and pages through the results, in both protocol generations and over HTTP', {
 		timeout: 120_000,
 	}, async () => {
 		const env = mcpEnvironment(folder);
@@ -69,7 +69,7 @@ describe('official Python client', { skip }, () => {
 			const script = join(root, 'test/python/mcp_client.py');
 			const stdout = await runPython({ python, script, input: JSON.stringify(request) });
 			const said = JSON.parse(stdout.trim().split('\n').at(-1) as string) as Said;
-			// The version that verifiers, which is in test/python/requirements.txt, requires.
+			// The version required by verifiers, which is in test/python/requirements.txt.
 			assert.equal(said.version, '2.0.0');
 			assert.equal(said.servers.length, 3);
 			for (const { server, tools, prompts, answers } of said.servers) {
@@ -97,7 +97,7 @@ describe('official Python client', { skip }, () => {
 		}
 	});
 
-	test('calls and pages the tools that act', { timeout: 180_000 }, async () => {
+	test('calls the tools that act and pages through their results', { timeout: 180_000 }, async () => {
 		await writeActionFiles(folder);
 		const args = [builtProgram('dist/cli.js'), 'mcp', '--folder', join(folder, 'work'), '--allow-actions'];
 		const server = { mode: 'auto', command: process.execPath, args, env: mcpEnvironment(folder) };
@@ -153,7 +153,7 @@ describe('official Python client', { skip }, () => {
 		}
 		for (const [i, [tool, args, expected]] of acting.entries()) {
 			const answer: Answer = answers[first + i] ?? {};
-			// A job that is stopped before its first answer has no result but an error.
+			// A job that is stopped before its first answer has no result, only an error.
 			const fails = args.name === 'wrong' || (tool === 'stop_job' && answer.error !== undefined);
 			assert.equal(answer.error !== undefined, fails, `${tool}: ${JSON.stringify(answer)}`);
 			for (const [key, value] of Object.entries(expected)) assert.deepEqual(answer[key], value, `${tool}: ${key}`);

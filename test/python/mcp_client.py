@@ -2,8 +2,8 @@
 
 Reads a JSON object from standard input: `servers`, each with `mode` and either `command`, `args` and `env` or `url` and
 `token`; and `calls`, each with `tool`, `arguments` and, for paged tools, `limit`. A value in `arguments` that is an object
-{"of": INDEX, "key": KEY} stands for a value of an earlier answer. Prints what each server answers, and the resources that
-it lists afterwards.
+{"of": INDEX, "key": KEY} stands for a value from an earlier answer. Prints each server's answers, and the resources
+that it lists afterwards.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ async def paged(client, tool, arguments, limit):
 
 
 def filled(arguments, answers):
-    """Returns arguments with the values of earlier answers."""
+    """Returns arguments with values from earlier answers filled in."""
     taken = lambda value: isinstance(value, dict) and set(value) == {"of", "key"}
     return {
         name: answers[value["of"]][value["key"]] if taken(value) else value for name, value in arguments.items()

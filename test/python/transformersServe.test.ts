@@ -124,7 +124,7 @@ describe("Transformers' own server as a policy", { skip }, () => {
 		policy.dispose();
 	});
 
-	test('stops at the length limit and at a stop string, also with several requests', async () => {
+	test('stops at the length limit and at a stop string, even with several requests at once', async () => {
 		const [cut, stopped, several] = await generate(
 			'chat',
 			ask({ maxTokens: 5 }),

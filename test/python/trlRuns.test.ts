@@ -125,7 +125,7 @@ describe('TRL runs', { skip }, () => {
 			],
 		);
 		assert.ok(lines.every(({ stage }) => stage === 'validation'));
-		// More than the file holds, so no training rollouts are left.
+		// The evaluation has more rollouts than the file holds, so no training rollouts are left.
 		assert.deepEqual([...new Set((await checkLines('chat', 'validation')).map(({ step }) => step))], [2]);
 		assert.deepEqual([...new Set((await checkLines('chat', 'train')).map(({ step }) => step))], [1]);
 	});

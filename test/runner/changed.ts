@@ -32,10 +32,7 @@ export interface ReachOptions {
 	readonly graph?: ImportGraph;
 	/** Returns the expected duration of a file, in seconds. */
 	readonly secondsOf: (file: string, suite: Suite) => number;
-	/**
-	 * Total expected duration, in seconds, up to which files are added that the change affects only through a shared
-	 * program.
-	 */
+	/** Budget, in expected seconds, for files that the change affects only through a shared program. */
 	readonly budgetSeconds: number;
 }
 

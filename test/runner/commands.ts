@@ -1,4 +1,4 @@
-/** Programs of the checks that cover the whole project. */
+/** Commands for the project-wide checks. */
 import { join } from 'node:path';
 import { node, root } from '../scripts/paths.ts';
 import type { CheckName } from './suites.ts';
@@ -11,7 +11,7 @@ interface Command {
 	readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The program of each check with its expected duration. */
+/** Each check's command and expected duration. */
 export const commands: Readonly<Record<CheckName, Command>> = {
 	typecheck: {
 		// The check has one core here; with several threads, each would repeat the others' work.

@@ -1,6 +1,6 @@
 import { cpus } from 'node:os';
 
-/** Returns a function that returns how many of the machine's cores were idle since it was last called. */
+/** Returns a function that returns how many of the machine's cores have been idle since the last call. */
 export function idleCoreMeter(): () => number {
 	const read = () => {
 		const times = cpus().map((core) => core.times);

@@ -45,7 +45,7 @@ export interface FileReport {
 
 /** Number of processor cores that a test file keeps busy. Files wait a third of their time, so three of them share two cores. */
 const coresOfFile = 0.66;
-/** Number of cores that a preparation keeps busy: it waits for downloads, or finds that everything is there. */
+/** Number of cores that a preparation step keeps busy: it mostly waits for downloads or finds nothing to do. */
 const coresOfPreparation = 0.33;
 const checkTimeoutSeconds = 300;
 const heartbeatMs = 30_000;

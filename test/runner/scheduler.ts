@@ -18,16 +18,15 @@ export interface ScheduleOptions {
 	/** Called instead of `run` if a dependency did not succeed. */
 	readonly onBlocked: (task: Task, by: string) => void;
 	/**
-	 * Returns how many cores were idle since the last call. While at least `idleEnough` are idle because tasks are
-	 * waiting, each call starts one more task, and that number of tasks keeps running until the cores are busy.
-	 * Default: none.
+	 * Returns how many cores have been idle since the last call. While running tasks leave at least `idleEnough` idle,
+	 * each call starts one more task, and that number of tasks keeps running until the cores are busy. Default: none.
 	 */
 	readonly idleCores?: () => number;
-	/** Milliseconds between calls of `idleCores`. */
+	/** Milliseconds between calls to `idleCores`. */
 	readonly idleMs?: number;
 }
 
-/** Tasks per core that run at most, no matter how idle the cores are: each one also takes memory. */
+/** Maximum running tasks per core, no matter how idle the cores are: each one also takes memory. */
 const tasksPerCore = 3;
 const idleEnough = 0.3;
 /** Below this number of idle cores, the machine counts as busy, and the number of extra tasks slowly decreases. */

@@ -25,7 +25,7 @@ export interface Suite {
 	readonly byProgram?: boolean;
 	/** Whether its files print to this terminal while they run. */
 	readonly showOutput?: boolean;
-	/** Environment of its files besides that of all tests. */
+	/** Environment variables for its files only. */
 	readonly environment?: (resources: Pick<Resources, 'gpu'>) => Readonly<Record<string, string>>;
 }
 

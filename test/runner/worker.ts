@@ -1,6 +1,6 @@
 /**
  * Worker process that runs test files one after another. Each file gets its own suite, so hooks stay with their file,
- * while starting Node and loading the sources happens only once. The runner sends file paths and reads the outcomes.
+ * but Node starts and the sources load only once. The runner sends file paths and reads the outcomes.
  */
 import { registerHooks } from 'node:module';
 import { join, sep } from 'node:path';
@@ -44,8 +44,8 @@ process.on('message', ({ file, timeoutMs, closingMs }: FileRequest) => {
 });
 
 /**
- * Events of a file arrive at the reporter soon after its suite ended. A file without a test that matches the name pattern
- * has none.
+ * A file's events reach the reporter soon after its suite ends. A file with no test that matches the name pattern has
+ * none.
  */
 async function reportUnmatched(): Promise<void> {
 	if (process.env.TEST_NAME_PATTERN === undefined) return;

@@ -1,7 +1,7 @@
 /**
  * `npm run charts -- FOLDER`: draws the curves in docs/pictures from pipelines of the templates and of the recipes in
  * test/scripts/charts. FOLDER contains their run folders (`runs`); each chart uses the newest pipeline with its name,
- * and charts without one are skipped. The weights of gradients are computed and need no run.
+ * and charts without one are skipped. Gradient weights are computed and need no run.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
@@ -96,7 +96,7 @@ const charts: readonly DocChart[] = [
 	},
 ];
 
-/** Number of points per line. More values are averaged in stretches of equal length. */
+/** Number of points per line. Longer series are averaged over equal stretches. */
 const points = 30;
 
 async function lineOf(pipeline: string, [name, stage, metric]: Line): Promise<ReportSeries> {
@@ -124,8 +124,8 @@ const weighted: readonly (readonly [name: string, objective: Partial<Objective>]
 ];
 
 /**
- * Returns the weight of the gradient of a token's log-probability against the token's ratio, for a completion of this
- * token and advantage 1. The old probability is 0.3.
+ * Returns the weight of a token's log-probability gradient by its importance ratio, for a completion of only this
+ * token with advantage 1. The old probability is 0.3.
  */
 function gradientWeights(): ReportChart {
 	const old = Math.log(0.3);

@@ -12,7 +12,7 @@ interface Part {
 	/** Script and arguments, as in package.json. */
 	readonly script: readonly string[];
 	readonly environment: Readonly<Record<string, string>>;
-	/** Seconds after which the part is killed, and those that it took on an H100. */
+	/** Seconds after which the part is killed, and seconds it took on an H100. */
 	readonly limit: number;
 	readonly expected: number;
 }

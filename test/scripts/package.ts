@@ -49,7 +49,7 @@ async function packageIfStale(): Promise<string> {
 	return keptPackage;
 }
 
-/** Returns the folder of onnxruntime's libraries for a platform, which its package has for all platforms. */
+/** Returns the folder of onnxruntime's libraries for a platform. Its package has those for all platforms. */
 function runtimeLibrary(target: string): string {
 	const [platform, arch] = target.split('-');
 	const library = `bin/napi-v6/${platform}/${arch}`;

@@ -1,9 +1,9 @@
 /**
  * `npm run pictures [-- NAME...] [--again]`: takes the README screenshots in media/pictures during a live training run
- * in a real workbench, and those of the walkthrough in media/walkthrough. `--again` uses the runs from the previous time,
- * and `--run FOLDER` another demo run for the walkthrough, which also trains a small model with the Python of the tests
- * unless `--pytorch FOLDER` is such a run. If names are given, only those are saved (`walkthrough`: all of
- * the walkthrough).
+ * in a real workbench, and those of the walkthrough in media/walkthrough. `--again` reuses the previous runs.
+ * `--run FOLDER` selects another demo run for the walkthrough, and `--pytorch FOLDER` a run of a small model, which is
+ * otherwise trained with the tests' Python. If names are given, only those are saved (`walkthrough`: all of the
+ * walkthrough).
  */
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';

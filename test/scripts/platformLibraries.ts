@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } 
 import { join } from 'node:path';
 import { cache, root } from './paths.ts';
 
-/** Platforms for which onnxruntime-node and DuckDB have libraries. There is none for macOS on Intel in onnxruntime-node. */
+/** Platforms for which onnxruntime-node and DuckDB have libraries. onnxruntime-node has none for macOS on Intel. */
 export const targets = ['linux-x64', 'linux-arm64', 'darwin-arm64', 'win32-x64', 'win32-arm64'] as const;
 
 interface Locked {

@@ -68,7 +68,7 @@ function ended(child: ChildProcess, timeoutSeconds?: number, signal?: AbortSigna
 	});
 }
 
-/** Runs a command on this terminal, which handles Ctrl+C itself. Resolves with its exit code. */
+/** Runs a command in this terminal, which handles Ctrl+C itself. Resolves with its exit code. */
 export function attached(command: string, args: readonly string[], cwd?: string): Promise<number> {
 	const child = spawn(command, args, { stdio: 'inherit', cwd });
 	// The terminal also sends Ctrl+C to the child, where a second signal would mean "stop immediately".
@@ -112,7 +112,7 @@ export function processesIn(folder: string): Map<number, string> {
 			const environment = readFileSync(`/proc/${name}/environ`, 'latin1');
 			if (command.includes(`${folder}/`) || environment.includes(folder)) found.set(pid, command);
 		} catch {
-			// It has ended by itself.
+			// It has exited.
 		}
 	}
 	return found;

@@ -1,7 +1,7 @@
 /**
  * `node test/scripts/start.mjs test/scripts/recordDiagnosis.ts FOLDER SEED`: records the planted and healthy runs from
  * `npm run acceptance -- diagnosis --into FOLDER --seed SEED` as test/fixtures/diagnosis/planted. Includes the metrics
- * that rules read, with four digits, and the last rollouts of some groups in the form that rules receive.
+ * that rules read, to four significant digits, and the last rollouts of some groups in the form that rules receive.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

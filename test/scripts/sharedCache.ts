@@ -90,7 +90,7 @@ function use(folder: string): boolean {
 	try {
 		utimesSync(path, new Date(), new Date());
 	} catch {
-		// A cache that cannot be written can be used.
+		// A read-only cache is still usable.
 	}
 	return true;
 }

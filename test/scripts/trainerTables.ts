@@ -3,12 +3,12 @@ import { trainerKeysElsewhere } from '../../src/core/recipe/trainerKeysElsewhere
 
 const textOf = (table: object): string => `${JSON.stringify(table, null, '\t')}\n`;
 
-/** Tables of the trainer that are generated: path in its package, and text. */
+/** The trainer's generated tables: path in its package, and text. */
 export const trainerTables: Readonly<Record<string, string>> = {
 	'data/presets.json': textOf(datasetPresets),
 	'trl/elsewhere.json': textOf(trainerKeysElsewhere),
 };
 
-/** Address of a file in the trainer's package. */
+/** URL of a file in the trainer's package. */
 export const trainerFile = (path: string): URL =>
 	new URL(`../../src/engines/trainer/reasoning_lab_trainer/${path}`, import.meta.url);

@@ -1,10 +1,10 @@
 import { zstdFile } from './zstdFile.ts';
 
-/* Small runs in formats of which no program that can be installed here writes files. Layouts and fields follow the sources in docs/formats.md. */
+/* Small runs in formats that no program installable here writes, modeled on the sources in docs/formats.md. */
 
 const question = (i: number) => `What is ${12 + i} + ${30 - i}?`;
 const answer = (i: number, right: boolean) => (right ? '42' : `${41 - i}`);
-/** Two prompts with four attempts each, of which the first ones are correct. */
+/** Four attempts at each of two prompts; the first one or two are correct. */
 const attempts = Array.from({ length: 8 }, (_, i) => ({ prompt: i >> 2, attempt: i % 4, right: i % 4 <= i >> 2 }));
 
 const chat = attempts.map(({ prompt, attempt, right }) => ({

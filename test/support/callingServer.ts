@@ -5,7 +5,7 @@ import { type Body, ModelServer, type ModelServerOptions } from '../unit/policie
 export type Calls = (body: Body) => readonly { id?: string; name: string; arguments: string }[] | null;
 
 /**
- * Starts a server whose model calls tools like real servers do: in one response, or as a stream that splits arguments
+ * Starts a server whose model calls tools as real servers do: in one response, or as a stream that splits arguments
  * anywhere.
  */
 export function callingServer(calls: Calls, options: ModelServerOptions & { readonly wholeOnly?: boolean } = {}) {

@@ -1,6 +1,6 @@
 /**
- * Programs that solve nothing but could be rewarded anyway, in addition to those in codeTestsHacks.test.ts. Each is for
- * squaring a number, and no row may reward it.
+ * Programs that solve nothing but could be rewarded anyway, in addition to those in codeTestsHacks.test.ts. Each is
+ * for the task of squaring a number, and no row may reward it.
  */
 const one = 'def solve(x):\n    return 1\n';
 const forged = '{"value": 8}\\n{"value": true}\\n{"value": {"t": "object", "v": 0}}\\n{"error": ["Skipped", "x"]}\\n';

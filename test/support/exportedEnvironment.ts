@@ -34,7 +34,7 @@ export interface Played {
 	readonly reward: number | null;
 }
 
-/** Plays a row's solution after a wrong guess, up to its end; or nothing. */
+/** Plays a row's whole solution after a wrong guess, or nothing if `idle`. */
 export async function playGuess(runner: EnvironmentRunner, row: Row, sent: Row, idle = false): Promise<Played> {
 	const solution = (row.calls as ToolCall[]).slice(0, -1);
 	const last = (row.calls as ToolCall[]).at(-1) as ToolCall;

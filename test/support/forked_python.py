@@ -1,8 +1,8 @@
 """
 Replaces the tests' Python: runs trainers in forks of a process that has their packages loaded, and behaves like the
-fork. It passes on its streams, environment and working folder, forwards signals, and ends with the same exit status or
-signal. If it is killed, so is the fork. Everything else runs in the real Python. See loaded_python.py, which writes a
-program that runs this one.
+fork. It passes on its streams, environment and working directory, forwards signals, and ends with the same exit status
+or signal. If it is killed, so is the fork. Everything else runs in the real Python. See loaded_python.py, which writes
+a program that runs this one.
 
 forked_python.py SOCKET PYTHON ARGUMENTS...
 """

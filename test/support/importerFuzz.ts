@@ -72,7 +72,7 @@ const folderOf: Readonly<Record<string, string>> = {
 };
 const fixture = (name: string) => readFileSync(join(root, 'test/fixtures', name));
 
-/** Returns a fixture's files, plus layouts missing from the fixtures with the same content. */
+/** Returns a fixture's files, plus the same content in layouts that the fixtures lack. */
 function filesOf(format: string): Map<string, Buffer> {
 	const files = new Map<string, Buffer>();
 	const folder = folderOf[format];
@@ -416,7 +416,7 @@ function checkCounts(
 		assert.ok(skipped >= broken, `${broken} records cannot be read, ${skipped} are told`);
 		return null;
 	}
-	// A record can be read for either split, and counts as skipped if one of them refuses it.
+	// A record can be read for either split, and counts as skipped if either rejects it.
 	const recordOf = (key: string) => key.slice(key.indexOf(' ') + 1);
 	const read = new Set([...outcomes.keys()].map(recordOf));
 	for (const [key, { kind }] of outcomes) if (kind === 'refused') read.delete(recordOf(key));
@@ -438,7 +438,7 @@ function isLooseJson(text: string): boolean {
 			JSON.parse(tried.replace(/^\uFEFF/, ''));
 			return true;
 		} catch {
-			// The next, if there is one.
+			// Try the next one, if any.
 		}
 	}
 	return false;
@@ -453,7 +453,7 @@ function mutated({ form, bytes }: Target, change: (bytes: Buffer) => Buffer, ran
 	);
 }
 
-/** Returns the members of an undamaged archive without compression. */
+/** Returns the members of an undamaged, uncompressed archive. */
 function storedMembers(bytes: Buffer): { readonly name: string; readonly text: Buffer }[] {
 	const end = bytes.lastIndexOf('PK\x05\x06', bytes.length, 'latin1');
 	const members: { name: string; text: Buffer }[] = [];
@@ -545,7 +545,7 @@ async function readOwn(folder: string, target: Target, bytes: Buffer): Promise<F
 	return { total, read, skipped };
 }
 
-/** Checks that everything a format made of a record is returned, or that its position is reported as an error. */
+/** Checks that each rollout a format reads from a record is returned, or its position is reported as an error. */
 function checkRollouts(
 	target: Target,
 	outcomes: ReadonlyMap<string, Outcome>,

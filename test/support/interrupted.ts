@@ -1,4 +1,4 @@
-/** Interrupts `npm test`: runs the real script in its own process group, like a terminal would. */
+/** Interrupts `npm test`: runs the real script in its own process group, as a terminal would. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';

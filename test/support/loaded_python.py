@@ -92,7 +92,7 @@ def run(request: dict[str, Any], streams: list[int]) -> int:
     if "PYTHONFAULTHANDLER" in os.environ:
         faulthandler.enable()
     sys.dont_write_bytecode = "PYTHONDONTWRITEBYTECODE" in os.environ
-    # Replaces the folder of this script.
+    # Replace this script's folder in sys.path.
     first = "" if "PYTHONSAFEPATH" in os.environ else request.get("script") or os.path.join(request["cwd"], "_")
     paths = [os.path.dirname(first), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     sys.path[:1] = [path for path in paths if path]

@@ -13,7 +13,7 @@ function messageOf(i: number): Record<string, unknown> {
 }
 
 /**
- * Returns the JSON of a sample like Inspect writes it (EvalSample, `to_json_safe` with an indent of 2): its messages, and
+ * Returns the JSON of a sample as Inspect writes it (EvalSample, `to_json_safe` with an indent of 2): its messages, and
  * after them a model event for each answer and the attachments.
  */
 export function longSample(id: string, count: number, more: object = {}): string {

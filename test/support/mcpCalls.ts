@@ -1,4 +1,4 @@
-/** A call of every read-only tool of the MCP server on the folder that `makeMcpFolder` creates. */
+/** A call to every read-only tool of the MCP server on the folder that `makeMcpFolder` creates. */
 import assert from 'node:assert/strict';
 import { basename } from 'node:path';
 import { makeBatch } from '../unit/webview/rollouts/rolloutsFixture.ts';
@@ -18,7 +18,7 @@ const group1 = step3.filter(({ group }) => group === 1);
 const place = { run: 'sums', step: 3, group: 1 };
 const invalidRecipe = '{"name": "x", "dataset": {"task": "addition"}}';
 
-/** A call of every tool, with the expected parts of its answer, based on the files that it reads. */
+/** A call to every tool, with the expected parts of its answer, based on the files that it reads. */
 export const mcpCalls: Readonly<Record<string, McpCall>> = {
 	list_runs: {
 		arguments: {},

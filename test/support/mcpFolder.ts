@@ -9,7 +9,7 @@ import { mctsEvents } from './treeEvents.ts';
 /** Number of rows in `work/train.jsonl` that can be read; one more line is broken. */
 export const mcpRows = 25;
 
-/** Name of a search of the run `sums`, and its events. */
+/** Name of a search in the run `sums`, and its events. */
 export const mcpSearch = '2026-03-04-101500-mcts-3f9a.jsonl';
 export const mcpTree = mctsEvents({ nodes: 24 });
 

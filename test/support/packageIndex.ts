@@ -27,7 +27,7 @@ export class PackageIndex {
 	readonly #server: Server;
 	/** Paths that were requested, with ranges. */
 	readonly requests: string[] = [];
-	/** Breaks the next download off after this many bytes. */
+	/** Cuts off the next download after this many bytes. */
 	breakAfter: number | null = null;
 	/** Replaces the content of a file, whose hash is then wrong. */
 	readonly replaced = new Map<string, Buffer>();

@@ -10,7 +10,7 @@ function chunk(kind: string, content: Uint8Array): Buffer {
 	return whole;
 }
 
-/** Returns a PNG file that declares a size. It has all its pixels, gray ones, if it is small. */
+/** Returns a PNG file that declares a size. A small one contains all its pixels, in gray. */
 export function pngOf(width: number, height: number): Buffer {
 	const header = Buffer.alloc(13);
 	header.writeUInt32BE(width, 0);

@@ -30,7 +30,7 @@ function elements(shape: Shape, sizes: Sizes): number | null {
 
 /**
  * Returns the order in which the runtime executes operators: from the last one without readers to the first, each after
- * its inputs, of which the last comes first (onnxruntime: `Graph::ReverseDFSFrom`). It removes copies to outputs before.
+ * its inputs, of which the last comes first (onnxruntime: `Graph::ReverseDFSFrom`). It first removes copies to outputs.
  */
 function executed(nodes: readonly OnnxNode[]): OnnxNode[] {
 	const kept = nodes.filter(({ op }) => op !== 'Identity');

@@ -10,7 +10,7 @@ export interface TrainerTests {
 	readonly python: string;
 	/** Existing folder for temporary files. */
 	readonly folder: string;
-	/** Expression of pytest's option -m. */
+	/** Expression for pytest's -m option. */
 	readonly marked: string;
 }
 

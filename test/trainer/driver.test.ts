@@ -207,7 +207,7 @@ describe('a run behind the driver', { skip, timeout: 900_000 }, async () => {
 		assert.equal(mine.optimizer, theirs.optimizer);
 	});
 
-	it('checkpoints give the same answers as during training', async () => {
+	it('serves checkpoints that give the same answers as during training', async () => {
 		const run = await whole;
 		const checkpoint = (await listCheckpoints(run)).at(-1)?.path as string;
 		assert.match(await readFile(join(checkpoint, 'state.json'), 'utf8'), /"engine": "pytorch"/);

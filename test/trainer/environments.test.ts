@@ -52,7 +52,7 @@ class Echo:
         return self.number / 10
 `;
 
-/** Its tool answers with the gold answer in tags. Fails from an episode on while a file with its number exists. */
+/** Its tool answers with the gold answer in tags. While `down` exists, fails after the number of episodes in it. */
 const oracle = (down: string) => `import { existsSync, readFileSync } from 'node:fs';
 
 let episodes = 0;
@@ -173,7 +173,7 @@ describe('an environment in a recipe', { skip, timeout: 280_000 }, async () => {
 		assert.ok(failed > 0 && killed > 0 && failed + killed < 12, `${failed} failed, ${killed} ended their process`);
 	});
 
-	it('in TypeScript: it pauses and continues, and evaluations and rewards follow the episodes', async (context) => {
+	it('works in TypeScript, pauses and continues; evaluations and rewards follow the episodes', async (context) => {
 		const down = join(place.folder, 'down');
 		await writeFile(join(place.folder, 'oracle.env.ts'), oracle(down));
 		const hosts = await openRewardHosts({ python });
@@ -260,7 +260,7 @@ describe('an environment in a recipe', { skip, timeout: 280_000 }, async () => {
 		assert.ok(equal, JSON.stringify(differences));
 	});
 
-	it('is a verifiers package, which is verified and stepped through', async () => {
+	it('can be a verifiers package, which is verified and stepped through', async () => {
 		const hosts = await openRewardHosts({ python });
 		const file = join(root, 'test/fixtures/exchange/lab_guess');
 		const source = { kind: 'verifiers' } as const;
@@ -285,7 +285,7 @@ describe('an environment in a recipe', { skip, timeout: 280_000 }, async () => {
 		);
 		try {
 			const { findings, environment, policies } = await verifyEnvironment(runner, await data(), { turns: 6, seed: 1 });
-			// The taskset stops lost games only.
+			// The taskset stops only lost games.
 			assert.deepEqual(
 				findings.map(({ kind }) => kind),
 				['endless'],

@@ -63,7 +63,7 @@ describe('an OpenEnv server', { skip, timeout: 280_000 }, async () => {
 		}
 	});
 
-	it('is stepped through in the episode view: turns, a branch, and a replay that gives the same', async () => {
+	it('is stepped through in the episode view: turns, a branch, and a replay with the same results', async () => {
 		const session = new EpisodeViewSession(
 			{
 				file: address,
@@ -123,7 +123,7 @@ describe('an OpenEnv server', { skip, timeout: 280_000 }, async () => {
 		}
 	});
 
-	it('is trained on by the PyTorch engine', async () => {
+	it('supports training with the PyTorch engine', async () => {
 		const python = 'python' in found ? found.python : '';
 		place.environment.REASONING_LAB_TORCH_PYTHON = forkingPython(python);
 		place.environment.REASONING_LAB_PYTHON = openenv ?? '';
@@ -155,7 +155,7 @@ describe('an OpenEnv server', { skip, timeout: 280_000 }, async () => {
 		}
 	});
 
-	it('is searched, and a search ends with a named reason when the server vanishes', async (context) => {
+	it('is searched, and a search reports when the server cannot be reached', async (context) => {
 		const rules = [{ say: '<call>count 4</call>' }, { after: '*', say: '<call>count 1</call>' }];
 		const search = contextFor(context, place.folder);
 		const opened = await OpenSearch.open(

@@ -87,8 +87,8 @@ const environment = `class Lock:
 
 const call = (name: string, given: Record<string, unknown>): ToolCall => ({ name, arguments: given });
 /**
- * Calls that succeed, that fail in every way that all the programs can read, and that run together. The last one opens
- * lock 42.
+ * Calls that succeed, that fail in every way that all the programs can parse, and that share a message. The last one
+ * opens lock 42.
  */
 const script: readonly (readonly ToolCall[])[] = [
 	[call('turn', { number: 30 })],
@@ -170,7 +170,7 @@ describe('the same calls in the same environment file', { skip, timeout: 280_000
 		checkpoint: { every: 100 },
 	});
 
-	it('gives episodes that differ between rows in the episode view', () => {
+	it('give episodes that differ between rows in the episode view', () => {
 		assert.deepEqual(
 			expected.map(({ reward }) => reward),
 			numbers.map((number) => (number === 42 ? 1 : 0.5 + number / 1000)).map(rounded),
@@ -181,7 +181,7 @@ describe('the same calls in the same environment file', { skip, timeout: 280_000
 			contents.map((list) => list.map(({ length }) => length)),
 			contents.map(() => contents[0]?.map(({ length }) => length)),
 		);
-		// Asynchronous calls are made after the others of their message.
+		// Asynchronous calls are made after the others in their message.
 		assert.deepEqual(contents[1]?.slice(0, 4), [
 			'higher',
 			"{'error': 'Tool peek not found.'}",
@@ -190,7 +190,7 @@ describe('the same calls in the same environment file', { skip, timeout: 280_000
 		]);
 	});
 
-	it('gives the same ones in the embedded engine', async () => {
+	it('give the same episodes in the embedded engine', async () => {
 		const run = await place.prepare(recipe('embedded'), 'embedded');
 		const { source } = await openDataset((await resolvedRecipe(run)).dataset);
 		const opened = await openEnvironment(run, await resolvedRecipe(run), source);
@@ -229,7 +229,7 @@ describe('the same calls in the same environment file', { skip, timeout: 280_000
 		}
 	});
 
-	it('gives the same ones in the PyTorch engine and in a plain TRL script', async () => {
+	it('give the same episodes in the PyTorch engine and in a plain TRL script', async () => {
 		const run = await withOneThread(await place.prepare(recipe('pytorch'), 'pytorch'));
 		const output = join(place.folder, 'plain');
 		await mkdir(output);

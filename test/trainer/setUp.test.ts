@@ -30,7 +30,7 @@ const python = await basePython();
 const skip = python === null ? 'no Python that makes environments was found' : false;
 let work: string;
 let wheels: string;
-/** Python whose first environment is an ordinary one, and whose others are copies of it. */
+/** A Python that creates its first environment normally, and all others as copies of it. */
 let copying: string;
 
 /** Uses wheels of a few hundred bytes in place of torch and TRL. The installation and the installers are real. */

@@ -123,7 +123,7 @@ describe('production bundles respect layer boundaries', () => {
 		for (const path of externals(bundle('driver'))) assert.ok(builtins.has(path), `driver imports ${path}`);
 	});
 
-	it('the index worker contains neither extension nor engine, and only it and the CLI import DuckDB, dynamically in one file', () => {
+	it('the index worker contains neither the extension nor an engine, and only it and the CLI import DuckDB, dynamically in one file', () => {
 		const walled = ['src/extension/', 'src/extension.ts', 'src/engines/', 'src/cli', 'webview/'];
 		assert.deepEqual(inputsUnder(bundle('rolloutIndex'), ...walled), []);
 		const importing = [...built].filter(([, made]) => externals(made).some((path) => path.startsWith('@duckdb/')));
@@ -136,7 +136,7 @@ describe('production bundles respect layer boundaries', () => {
 		}
 	});
 
-	it('the search worker contains neither extension, engine nor CLI, and no native packages', () => {
+	it('the search worker contains no extension, engine or CLI code, and no native packages', () => {
 		const walled = ['src/extension/', 'src/extension.ts', 'src/engines/', 'src/cli', 'src/rolloutIndex/', 'webview/'];
 		assert.deepEqual(inputsUnder(bundle('search'), ...walled), []);
 		for (const path of externals(bundle('search'))) assert.ok(builtins.has(path), `search imports ${path}`);

@@ -2,7 +2,6 @@ import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
 import { formatCount, formatCounted } from '../../base/format.ts';
 import { formatAddress } from '../../core/address/dataAddress.ts';
-import { diagnoseRun } from '../../runs/diagnoseRun.ts';
 import type { RunContent } from '../../runs/runContent.ts';
 import { pageOf, quote, quoteAll } from '../answer.ts';
 import { evidenceAddress } from '../evidenceAddress.ts';
@@ -105,7 +104,7 @@ export const diagnose = defineTool({
 		const { run, content } = await runs.open(named);
 		const onProgress = (done: number, total: number) =>
 			progress(done, total, `Checking rollouts (${formatCount(done)} of ${formatCounted(total, 'step')})`);
-		const { kind, summary, alerts } = await diagnoseRun(content, { signal, onProgress, cache: runs.facts });
+		const { kind, summary, alerts } = await runs.verdicts.of(content, { signal, onProgress, cache: runs.facts });
 		const recipe = await readRunRecipe(run.folder).catch(() => null);
 		const lineOf = (path: readonly (string | number)[]) => {
 			const line = recipe === null ? null : recipeLine(recipe, path);

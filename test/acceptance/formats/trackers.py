@@ -103,7 +103,7 @@ def with_mlflow(name, uri, store):
 
 
 def with_wandb():
-    """The reader of offline runs is not part of the package for Python, so this is what was logged."""
+    """The reader of offline runs is not part of the Python package, so this returns what was logged."""
     import wandb
 
     settings = wandb.Settings(x_disable_stats=True, console="off", disable_git=True, save_code=False)

@@ -22,7 +22,7 @@ from trl import DPOConfig, DPOTrainer  # noqa: E402
 
 
 def rollouts(generations):
-    """TRL writes the completions of the generation before a step with that step; four of them answer one prompt."""
+    """TRL writes each generation's completions with the step after it; every four of them answer one prompt."""
     return [
         (one["step"] + 1, f"{one['step']} {i // 4}", text, total)
         for one in generations
@@ -100,7 +100,7 @@ def dpo():
 
 board, board_rollouts = grpo("grpo", weights=[1, -0.25], report_to=["tensorboard"])
 [events] = {event.parent for event in folder.rglob("events.out.tfevents*")}
-# The tracker does not record the weights of the rewards.
+# The tracker does not record reward weights.
 _, tracked = grpo("tracked", weights=[1, 1], report_to=["trackio"], project="tracked")
 dpo_path, dpo_log = dpo()
 board_path = folder / "board"

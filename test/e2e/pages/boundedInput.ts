@@ -7,9 +7,9 @@ const calls = {
 } as const;
 
 /**
- * Limits how long the page's keyboard and mouse wait until the browser has handled an event. Playwright has no limit for
- * them, so that a test would wait until it is ended, without a message, when a page does not acknowledge an event. The
- * event may still have arrived, so the test continues, and what it expects next decides.
+ * Limits how long the page's keyboard and mouse wait for the browser to handle an event. Playwright sets no limit, so
+ * if a page did not acknowledge an event, the test would wait until it is killed without a message. The event may still
+ * have arrived, so the test continues, and its next expectation decides.
  */
 export function boundInput(page: Page, limit = 20_000): void {
 	for (const [device, names] of Object.entries(calls)) {

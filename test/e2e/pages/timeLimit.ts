@@ -1,4 +1,4 @@
-/** Settles like `work`, or as `late` says if that takes longer. `work` goes on, and if it fails later, nobody hears of it. */
+/** Settles like `work`, or like `late` on timeout. `work` then continues, but its errors are ignored. */
 export async function withLimit<T, L>(work: Promise<T>, milliseconds: number, late: () => L): Promise<T | L> {
 	let timer: NodeJS.Timeout | undefined;
 	const limit = new Promise<L>((resolve, reject) => {

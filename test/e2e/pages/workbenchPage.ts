@@ -106,7 +106,7 @@ export class WorkbenchPage {
 				await this.page.keyboard.press('Control+P');
 				await this.quickInput().fill(name, { timeout });
 				await row.click({ timeout });
-				// Until the tab is selected, buttons of the editor belong to the file that was active before.
+				// Until the tab is selected, the editor's buttons belong to the previously active file.
 				await tab.waitFor({ timeout });
 				return;
 			} catch (error) {

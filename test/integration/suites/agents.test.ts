@@ -87,7 +87,7 @@ suite('agents in the editor', () => {
 		});
 		await until('the dashboard is shown', () => tabs().length === before + 1);
 		await until('the user can go back', () => notices.at(-1)?.actions[0] === 'Back');
-		// A click on the button of the newest notification.
+		// Clicks the button of the newest notification.
 		await vscode.commands.executeCommand('notification.acceptPrimaryAction');
 		await until('the dashboard was opened for this, so it is closed', () => tabs().length === before);
 		await assert.rejects(call('show_in_editor', { address: 'rl://told/step/99' }), /99/);
@@ -119,7 +119,7 @@ suite('agents in the editor', () => {
 		await assert.rejects(call('write_report', report), /does not allow agents to act/);
 		const allow = (value?: true) =>
 			vscode.workspace.getConfiguration().update(settingIds.mcpActions, value, vscode.ConfigurationTarget.Global);
-		// A run outside the workspace, which the user has opened before.
+		// A run outside the workspace that the user has opened before.
 		const outside = join(await realpath(await mkdtemp(join(tmpdir(), 'rl-outside-'))), 'outside');
 		await writeRun(outside);
 		await new RunRegistry().add(outside);
@@ -235,7 +235,7 @@ suite('agents in the editor', () => {
 		assert.equal(await ask(), text);
 	});
 
-	test('addresses in Markdown are links, and every kind of address opens at its place as a URI', async () => {
+	test('addresses in Markdown are links, and every kind of address opens at its location as a URI', async () => {
 		const api = await activated();
 		const { agents } = await api.background.get();
 		const run = join(workspaceFolder(), 'agents', 'runs', 'cited');

@@ -33,7 +33,7 @@ suite('New Project', () => {
 		});
 	}
 
-	test('writes a configuration for agents, whose command starts the MCP server in a terminal', async () => {
+	test('writes an agent configuration whose command starts the MCP server in a terminal', async () => {
 		const api = await activated();
 		await (await api.background.get()).terminalCommand;
 		const folder = join(workspaceFolder(), 'new-for-agents');

@@ -38,7 +38,7 @@ suite('runs tree', () => {
 		assert.match(row(crashed).accessibilityInformation?.label ?? '', /^lost, crashed, step 3 of 3/);
 	});
 
-	test('an event file, and one with rollouts, opens the dashboard of the run that it belongs to', async () => {
+	test('event files and rollout files open the dashboard of the run that they belong to', async () => {
 		const { extensionPath } = vscode.extensions.getExtension('reasoning-lab.reasoning-lab') as {
 			extensionPath: string;
 		};
@@ -83,7 +83,7 @@ suite('runs tree', () => {
 		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
 	});
 
-	test('Parquet of a trainer opens its run, or as a dataset, and text offers the run', async () => {
+	test("a trainer's Parquet file opens its run or as a dataset, and its text file can be opened as a run", async () => {
 		const { extensionPath } = vscode.extensions.getExtension('reasoning-lab.reasoning-lab') as {
 			extensionPath: string;
 		};
@@ -100,13 +100,13 @@ suite('runs tree', () => {
 		await vscode.commands.executeCommand('vscode.openWith', parquet, viewTypes.parquet);
 		await until('the dataset is open', () => datasets().some(({ viewType }) => viewType === viewTypes.parquet));
 		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
-		// A file in a folder with such a name that belongs to no run is a dataset.
+		// A file in a folder with such a name is a dataset if it does not belong to a run.
 		const stray = vscode.Uri.file(join(runs, '../stray/trajectories/train/notes.parquet'));
 		await vscode.workspace.fs.copy(parquet, stray);
 		await vscode.commands.executeCommand('vscode.open', stray);
 		await until('its rows are open', () => datasets().length === 1 && datasets()[0]?.viewType === viewTypes.parquet);
 		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
-		// What the action in the title of a text editor passes.
+		// Passes the same arguments as the action in a text editor's title bar.
 		const text = join(runs, '../verl');
 		await cp(join(extensionPath, 'test/fixtures/verl'), text, { recursive: true });
 		const file = (await readdir(text, { recursive: true })).find((path) => /(^|\/)\d+\.jsonl$/.test(path)) as string;
@@ -160,7 +160,7 @@ suite('runs tree', () => {
 		assert.ok(api.runsTree.getChildren().includes(outside), 'a run that was opened here belongs to the workspace');
 	});
 
-	test('runs that were started for another folder are in a group, and are not offered', async () => {
+	test('runs started for another folder are listed in a group, and are not offered', async () => {
 		const other = join(await realpath(workspaceFolder()), '..', 'another project', 'runs', 'theirs');
 		await writeRun(other, { id: 'theirs', name: 'theirs' });
 		await new RunRegistry().add(other);

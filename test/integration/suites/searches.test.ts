@@ -89,7 +89,7 @@ suite('searches', () => {
 		assert.ok(searches.pid !== null);
 	});
 
-	test('a dataset row is searched from the code lens on its line', async () => {
+	test('a dataset row is searched from its CodeLens', async () => {
 		const rows = join(folder, 'rows.jsonl');
 		await writeFile(rows, '{"question":"What is 17 + 25?","answer":"so it is\\n#### 42"}\n{"nothing":1}\n');
 		const uri = vscode.Uri.file(rows);

@@ -17,7 +17,7 @@ const endless = 'an infinite loop';
 /**
  * Bad rewards that the editor handles differently, each in one language. test/unit/rewards/hostBadInput.test.ts covers
  * both languages, test/unit/extension/rewards/rewardSession.test.ts the messages, and
- * test/acceptance/badRewards.test.ts all of them in the editor, with the event loop's delay.
+ * test/acceptance/badRewards.test.ts all of them in the editor, including the event loop delay.
  */
 const chosen = [
 	[endless, 'mjs'],

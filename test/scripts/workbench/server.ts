@@ -119,8 +119,8 @@ export class Server {
 			XDG_RUNTIME_DIR: this.runtime,
 			PATH: `${dirname(node)}:${process.env.PATH ?? ''}`,
 			EXTENSIONS_GALLERY: '{}',
-			// With a plain password, a slow hash would check every request and take half of the server's time for opening a
-			// page.
+			// With a plain password, every request would be checked with a slow hash, which takes half of the server's time
+			// for opening a page.
 			HASHED_PASSWORD: createHash('sha256').update(this.password).digest('hex'),
 			...options.env,
 		};

@@ -13,7 +13,7 @@ import {
 	writeRollouts,
 } from '../../unit/webview/rollouts/rolloutsFixture.ts';
 
-/** A run whose policy discovers a reward for long text at a step that the seed determines. Returns that step. */
+/** Writes a run whose policy discovers a reward for long text at a step set by the seed. Returns that step. */
 export async function writeHackedRun(run: string, seed: number): Promise<number> {
 	const random = Random.of(seed, 'hack');
 	const steps = 24;
@@ -47,7 +47,7 @@ interface Recorded {
 	readonly lines: readonly (readonly (number | null)[])[];
 }
 
-/** A run recorded from the embedded engine with a planted failure, as the engine wrote it but without rollouts. */
+/** Writes a run of the embedded engine with a planted failure, as the engine recorded it but without rollouts. */
 export async function writePlantedRun(run: string, planted: string): Promise<void> {
 	const path = join(root, 'test/fixtures/diagnosis/planted', `${planted}.json`);
 	const recorded = JSON.parse(await readFile(path, 'utf8')) as Recorded;
@@ -64,7 +64,7 @@ export async function writePlantedRun(run: string, planted: string): Promise<voi
 	await writeFile(join(run, 'metrics.jsonl'), `${lines.join('\n')}\n`);
 }
 
-/** A run with two rewards that agree except on some rollouts. Returns the addresses of those, in order. */
+/** Writes a run with two rewards that agree except on some rollouts, whose addresses it returns in order. */
 export async function writeJudgedRun(run: string, name: string, seed: number): Promise<string[]> {
 	const random = Random.of(seed, 'judged');
 	const addresses: string[] = [];

@@ -12,7 +12,7 @@ type Marked = Exclude<Cell, string> | { readonly quoted_text: string };
 
 const plain = (cell: Marked): Cell => (typeof cell === 'object' && cell !== null ? cell.quoted_text : cell);
 
-/** A conclusion of the agent, in words with citations. */
+/** One of the agent's conclusions, with citations. */
 export interface Conclusion {
 	readonly text: string;
 }
@@ -26,7 +26,7 @@ export class ScriptedAgent {
 		this.#client = client;
 	}
 
-	/** Calls a tool. A failed call throws its text. */
+	/** Calls a tool. Throws the text of a failed call. */
 	async call(name: string, args: Answer): Promise<Answer> {
 		this.calls.push(name);
 		const { content, structuredContent, isError } = await this.#client.callTool(
@@ -66,7 +66,7 @@ export class ScriptedAgent {
 		);
 		const gaps = rows.map(([step, reward, correct]) => ({ step: Number(step), gap: Number(reward) - Number(correct) }));
 		const step = changePoint(gaps);
-		// The most rewarded completions without a correct answer show what the hack is.
+		// The highest-reward completions without a correct answer show what the hack is.
 		const { rows: hacked, addresses } = await this.rows(
 			run,
 			`select run, split, step, group_id, "index", reward from rollouts where run = '${run}' and step = ${step} and correct = false order by reward desc, group_id, "index" limit 1`,
@@ -196,7 +196,7 @@ function changePoint(gaps: readonly Gap[]): number {
 	}
 }
 
-/** Returns the rise that explains most of the variance (least squares), with its F statistic; 0 if there is no rise. */
+/** Returns the rise that explains the most variance (least squares), with its F statistic; 0 if there is no rise. */
 function bestSplit(gaps: readonly Gap[]): { at: number; step: number; statistic: number } {
 	const total = gaps.reduce((sum, { gap }) => sum + gap, 0);
 	const squares = gaps.reduce((sum, { gap }) => sum + (gap - total / gaps.length) ** 2, 0);

@@ -1,4 +1,4 @@
-"""Tiny models shared by all tests, and recipes in the form the driver passes them."""
+"""Tiny models shared by all tests, and recipes as the driver passes them."""
 
 from __future__ import annotations
 

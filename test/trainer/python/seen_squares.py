@@ -1,4 +1,4 @@
-"""Two tasks that can only be solved by looking at a picture: the color and the place of a square. Arguments: folder."""
+"""Two tasks that can only be solved by looking at a picture: the color and the place of a square. Argument: folder."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def main(folder: Path) -> None:
             answer = color if task == "color" else box_text(box)
             rows.append({"prompt": "?", "answer": answer, "picture": draw(folder, f"{task}{i}", color, box)})
         (folder / f"{task}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-        # The control: the same pictures and answers, in pairs by chance.
+        # The control: the same pictures and answers, paired at random.
         pictures = [row["picture"] for row in rows]
         dice.shuffle(pictures)
         mixed = [{**row, "picture": picture} for row, picture in zip(rows, pictures, strict=True)]

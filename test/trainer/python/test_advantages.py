@@ -1,4 +1,4 @@
-"""Advantages and losses that TRL does not have: equal to the reference, and used by a run."""
+"""Advantages and losses that TRL lacks: they match the reference, and runs use them."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_run_uses_them(tmp_path: Path) -> None:
             advantages = torch.tensor([line["advantage"] for line in group], dtype=torch.float64)
             kind = (step["step"] - 1) // 2
             if kind == 2:
-                # Normalized over the batch: in order within groups, but not a function of them alone.
+                # Normalized over the batch: ordered within each group, but not a function of it alone.
                 seen.add("gdpo")
                 continue
             same = bool((rewards == rewards[0]).all())

@@ -424,7 +424,7 @@ def write_stream(path: Path, table: pa.Table, **options: Any) -> None:
 
 
 def report_memory(paths: list[Path], report: Path) -> None:
-    """Reads each file and writes a line: its name, by how many kilobytes memory grew at most, and the outcome."""
+    """Reads each file and writes a line: its name, the peak growth of memory in kilobytes, and the outcome."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_CPU, (120, 120))

@@ -32,7 +32,7 @@ def load(name: str, folder: Path) -> tuple[Path, list[dict[str, Any]]]:
 
 
 def script(row: dict[str, Any]) -> list[list[Call]]:
-    """Returns a solution with calls before and after it that fail in every way that a model can write."""
+    """Returns a solution, with calls before and after it that fail in every way that a model can cause."""
     solution: list[Call] = row["calls"]
     first = solution[0]
     return [
@@ -81,8 +81,8 @@ class NoCapture:
 
 
 def asking(file: Path) -> tuple[dict[str, Any], Any]:
-    """Returns the description of an environment in a host, and a function that the PyTorch engine can ask, as its
-    driver answers it.
+    """Returns the description of an environment in a host, and a function that answers the PyTorch engine's
+    requests as its driver does.
     """
     host = Environments(NoCapture())
     described = host.load({"file": str(file), "seed": 1})["environment"]

@@ -321,7 +321,7 @@ def test_a_failed_episode_is_recorded_and_excluded(model: str, tmp_path: Path, m
 
 
 def test_a_run_pauses_if_too_many_episodes_fail(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The batch is played again as it was, so the run ends like one without failures."""
+    """The same batch is played again, so the run ends like one without failures."""
     whole, lines, _ = train(model, tmp_path, monkeypatch)
     down = tmp_path / "down"
     down.touch()
@@ -349,7 +349,7 @@ def test_a_run_pauses_if_too_many_episodes_fail(model: str, tmp_path: Path, monk
 
 
 def plain(line: Json) -> Json:
-    """Returns a rollout without times."""
+    """Returns a rollout without its timings."""
     episode = {**line["extra"]["episode"], "seconds": 0}
     episode["turns"] = [{**turn, "seconds": 0} for turn in episode["turns"]]
     return {**line, "extra": {**line["extra"], "episode": episode}}

@@ -159,7 +159,7 @@ def test_connections_without_the_token_do_not_keep_processes_out(monkeypatch: py
 
     play()
     silent = [socket.create_connection((host, port), timeout=10) for _ in range(20)]
-    # The oldest were ended; the last four may wait for a token.
+    # The oldest were closed; the last four may wait for a token.
     assert all(one.recv(1) == b"" for one in silent[:16])
     for one in silent[16:]:
         one.setblocking(False)

@@ -31,7 +31,7 @@ def episode(rewards: list[object], sums: bool = True) -> OpenEnvEpisode:
 
 
 def turns(played: OpenEnvEpisode, calls: list[int]) -> list[tuple[object, object]]:
-    """Plays turns with so many calls each, and returns what the host reports for each."""
+    """Plays turns with the given numbers of calls, and returns what the host reports for each."""
     earned = []
     for count in calls:
         before = turn_rewards.count_of(played)

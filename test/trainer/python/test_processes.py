@@ -140,8 +140,8 @@ def train_and_resume(strategy: str, tmp_path: Path, *, resumes: bool) -> None:
 
 
 def test_processes_play_their_own_episodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Same rollouts as with one process, although a group is split, a process has more failures than the other, and all
-    episodes of a batch fail before it is played again.
+    """Same rollouts as with one process, although a group is split, one process has more failures than the other, and
+    all episodes of a batch fail before it is played again.
     """
     model = write_model(tmp_path / "model")
     file, rows = load("guess", tmp_path)
@@ -212,5 +212,5 @@ def test_processes_play_their_own_episodes(tmp_path: Path, monkeypatch: pytest.M
 
 
 def without_values(line: dict[str, Any]) -> dict[str, Any]:
-    """Returns a rollout without times and token values."""
+    """Returns a rollout without its timings and token values."""
     return {**plain(line), "tokens": line["tokens"]["text"], "advantage": round(line["advantage"], 5)}

@@ -64,7 +64,7 @@ def train(
 
 
 def told(driver: ScriptedDriver) -> dict[int, dict[str, Any]]:
-    """Returns the parts of each step that must be equal: everything except times."""
+    """Returns the parts of each step that must be equal: everything except timings."""
     return {
         step["step"]: {
             "metrics": {

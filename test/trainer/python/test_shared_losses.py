@@ -60,7 +60,7 @@ def trainer_for(settings: dict[str, Any], policy: Any, folder: Path) -> Any:
         if loss == "gmpo"
         else (DppoTrainer if loss.startswith("dppo_") else GRPOTrainer, GRPOConfig)
     )
-    # These losses are TRL's with changes.
+    # These losses are TRL's with modifications.
     named = {"gmpo": "dapo", "dppo_tv": "cispo", "dppo_kl": "cispo"}.get(loss, loss)
     options = {**settings_by_name(config_class, settings), "loss_type": named, "beta": 0.0}
     config = config_class(
@@ -83,7 +83,7 @@ def trainer_for(settings: dict[str, Any], policy: Any, folder: Path) -> Any:
 
 
 def token_advantages(case: dict[str, Any]) -> list[list[float]] | None:
-    """Returns the advantages of tokens if turns have their own, which must be those of the embedded engine."""
+    """Returns per-token advantages if turns have their own, which must equal the embedded engine's."""
     if "turns" not in case:
         return None
     rewarded = [
@@ -103,7 +103,7 @@ def test_losses_are_equal(case: int, recipe: dict[str, Any], tmp_path: Path) -> 
     recipe["model"] = {"path": str(FIXTURES / "lab")}
     policy = load_policy(recipe, None, torch.device("cpu"))
     trainer = trainer_for(settings, policy, tmp_path)
-    # Without its own model, because its log-probabilities are in the rollouts.
+    # Set late so that no reference model is loaded: its log-probabilities are in the rollouts.
     trainer.beta = settings["beta"]
     trainer.current_gradient_accumulation_steps = 1
     trainer.lab_stage = types.SimpleNamespace(settings=settings)

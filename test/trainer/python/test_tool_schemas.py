@@ -167,7 +167,7 @@ def outcome(describe, tool):
         return describe(tool)
     except SchemaFault as fault:
         return fault.kind
-    except Exception:  # transformers raises many types
+    except Exception:  # transformers raises exceptions of many types
         return "fault"
 
 

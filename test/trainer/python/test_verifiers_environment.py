@@ -163,7 +163,7 @@ def test_a_package_is_trained_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     rows = driver.host.rows({"count": 6})["rows"]
 
     def generate(self: Any, prompt_ids: Any, *_: Any, **__: Any) -> Any:
-        """Solves the task in the first completion of a group, after an invalid call, and says the number."""
+        """Solves the task in the first completion of a group, after an invalid call, and states the number."""
         written = []
         for place, ids in enumerate(prompt_ids):
             text = self.processing_class.decode(ids)

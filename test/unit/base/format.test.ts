@@ -56,7 +56,7 @@ describe('number formatting', () => {
 		assert.equal(formatPercent(Number.NaN), '\u2013');
 	});
 
-	it('never rounds a part to none or all', () => {
+	it('shows 0% and 100% only for none and all', () => {
 		const parts = [formatPart(0, 7), formatPart(7, 7), formatPart(999, 1000), formatPart(1, 1000), formatPart(1, 3)];
 		assert.deepEqual(parts, ['0%', '100%', '99%', '1%', '33%']);
 		assert.equal(formatPart(0, 0), '\u2013');
@@ -106,7 +106,7 @@ describe('number formatting', () => {
 		assert.deepEqual([80 * 2 ** 30, 1.5 * 2 ** 30].map(formatBinary), ['80 GiB', '1.5 GiB']);
 	});
 
-	it('omits the date of times today', () => {
+	it('omits the date for times today', () => {
 		const noon = new Date(2026, 2, 4, 12, 0).getTime() / 1000;
 		assert.deepEqual(
 			[noon - 60, noon - 86_400, noon - 365 * 86_400].map((time) => formatTime(time, noon)),

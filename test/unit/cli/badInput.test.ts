@@ -13,7 +13,7 @@ function assertRefused(ended: { status: number | null; stdout: string; stderr: s
 	assert.doesNotMatch(ended.stderr, /\bat .*\.ts:\d+/);
 }
 
-test('invalid command lines', async (context) => {
+test('invalid command lines are rejected', async (context) => {
 	const place = await Workplace.make(context);
 	const cases: [string[], RegExp][] = [
 		[['fly'], /Unknown command "fly"/],
@@ -42,7 +42,7 @@ test('invalid command lines', async (context) => {
 	}
 });
 
-test('recipes that cannot run', async (context) => {
+test('recipes that cannot run are rejected', async (context) => {
 	const place = await Workplace.make(context);
 	await place.write('data.jsonl', '{"prompt":"1","answer":"1"}\n{"prompt":"2","answer"\n');
 	await place.write('empty.jsonl', '\n\n');
@@ -75,7 +75,7 @@ test('recipes that cannot run', async (context) => {
 	);
 });
 
-test('folders with the wrong contents', async (context) => {
+test('folders with the wrong contents are rejected', async (context) => {
 	const place = await Workplace.make(context);
 	const path = await place.write('tiny.recipe.json', tinyRecipe);
 	await writeFile(join(place.folder, 'runs'), 'a file in the place of the folder');

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { makeBatch, writeRun } from '../webview/rollouts/rolloutsFixture.ts';
 import { objects, Workplace } from './cliFixtures.ts';
 
-test('cite-check lists citations that do not resolve and numbers that the data does not state', async (context) => {
+test('cite-check lists citations that do not resolve and numbers that the data does not support', async (context) => {
 	const place = await Workplace.make(context);
 	await writeRun(join(place.folder, 'runs/sums'), [1, 2], { groups: 2, size: 4 });
 	const [line] = makeBatch({ step: 1, groups: 2, size: 4, skill: 0.25 + 0.6 / 2 });

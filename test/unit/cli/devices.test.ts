@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { objects, tinyRecipe, Workplace } from './cliFixtures.ts';
 
-/** Only on Linux can a test hide the graphics cards of a machine. */
+/** Only on Linux can a test hide a machine's GPUs. */
 const skip = process.platform === 'linux' ? false : 'the machine may have a GPU';
 const limit = { skip, timeout: 180_000 };
 
@@ -12,7 +12,7 @@ function hideAdapters(): void {
 	process.env.VK_DRIVER_FILES = '/nonexistent/icd.json';
 }
 
-test('device: webgpu without an adapter exits 2 with one sentence and what to do', limit, async (context) => {
+test('device: webgpu without an adapter exits with 2, one sentence and advice', limit, async (context) => {
 	hideAdapters();
 	const place = await Workplace.make(context);
 	await place.write('tiny.recipe.json', { ...tinyRecipe, device: 'webgpu' });

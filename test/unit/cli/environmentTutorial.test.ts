@@ -78,7 +78,7 @@ test('the commands in docs/environments.md lead from nothing to a trained model'
 	const longer = await place.call('sweep', 'guess.recipe.json', '--vary', 'stages.0.steps=300,1000', '--dry-run');
 	assert.match(longer.stdout, /^2 runs, at most 2,800 steps\.$/m, longer.stderr);
 
-	// What the tutorial says about exchanged hints.
+	// What the tutorial says about swapped hints.
 	const code = await readFile(environment, 'utf8');
 	assert.match(code, /"up" if number < self._number else "down"/);
 	await writeFile(

@@ -41,7 +41,7 @@ test('verify-environment reports a sound environment, and what is wrong with a b
 	assert.equal(verification.findings[0]?.kind, 'no-effort');
 });
 
-test('verify-environment also plays episodes with a policy, whose tool results it reads', limit, async (context) => {
+test('verify-environment also plays episodes with a policy that reads tool results', limit, async (context) => {
 	const place = await Workplace.make(context);
 	await place.write('rows.jsonl', rows);
 	await place.write('guess.env.py', guessing);
@@ -112,7 +112,7 @@ test(
 );
 
 test(
-	'verify-environment plays labeled episodes, and reports those that are not as expected at their line',
+	'verify-environment plays labeled episodes, and reports the line of each that does not meet its expectations',
 	limit,
 	async (context) => {
 		const place = await Workplace.make(context);

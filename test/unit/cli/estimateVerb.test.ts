@@ -132,6 +132,6 @@ test('finds models in the hub cache, as checkpoints, and behind adapters', async
 	await writeFile(join(folder, 'step', 'state.json'), JSON.stringify({ format: 1, shape }));
 	const own = await facts('./step');
 	assert.deepEqual([own.model.family, own.model.shape.positions], ['reasoning-lab', 50]);
-	// One token per character: 8 for the prompt and one for its start.
+	// One token per character: 8 for the prompt and one for the start token.
 	assert.equal(own.promptTokens, 9);
 });

@@ -56,7 +56,7 @@ test('export-environment writes the environment, what it imports, and its rows',
 	}
 	const written = await readFile(join(place.folder, 'trl/my_guess_environment.py'), 'utf8');
 	assert.equal(written, await readFile(join(place.folder, 'my-guess.env.py'), 'utf8'));
-	// GRPOTrainer appends the text of reset to a list of messages.
+	// GRPOTrainer appends the text that reset returns to a list of messages.
 	assert.match(
 		await readFile(join(place.folder, 'trl/train.py'), 'utf8'),
 		/isinstance\(prompt, str\)[\s\S]*\.map\(conversational\)/,
@@ -107,7 +107,7 @@ test('a file name cannot add code to an export', () => {
 		for (const [path, text] of files) {
 			const lines = text.split('\n').filter((line) => line.includes('abort'));
 			for (const line of lines) assert.match(line, /^(# |"{3})Generated from a[^"\\\u2028]+ by "reasoning-lab/, path);
-			// JSON can contain U+2028, at which Python's splitlines divides.
+			// JSON can contain U+2028, at which Python's splitlines splits.
 			assert.ok(!text.includes('splitlines'), path);
 		}
 	}

@@ -102,7 +102,7 @@ test('updates without a reward leave no gap in the sparkline, but unknown reward
 	assert.deepEqual(progress.history, [1, null]);
 });
 
-test('compact number formats and sparklines', () => {
+test('numbers and sparklines are compact', () => {
 	assert.deepEqual([0, 0.5, -12.34, 123.4, 0.01234, 1e-5, 2.5e7, null].map(formatNumber), [
 		'0',
 		'0.500',

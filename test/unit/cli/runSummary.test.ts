@@ -31,7 +31,7 @@ const line = (step: number, time: number, stage: string, values: Record<string, 
 	values,
 });
 
-test('before, after and the times refer to the grpo stage', async (context) => {
+test('the accuracies before and after, and the times, refer to the grpo stage', async (context) => {
 	const { folder, writer } = await makeRun(context);
 	await writer.writeEvaluation(4, 'heldout', [], evaluation('heldout', 4, 0.15));
 	await writer.appendMetrics(line(4, 100, 'sft', { step_time: 9, loss: 1 }));

@@ -69,7 +69,7 @@ describe('reasoning-lab sandbox-check', () => {
 		});
 	});
 
-	it('prints one attempt per line, and exits with 1 if something did not hold', {
+	it('prints one attempt per line, and exits with 1 if any attempt escaped', {
 		skip: process.platform !== 'linux',
 	}, () => {
 		const { status, stdout, lines } = check([], { REASONING_LAB_SANDBOX: 'unsafe' });

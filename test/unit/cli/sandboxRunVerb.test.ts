@@ -27,7 +27,7 @@ const python = (code: string, more: object = {}) => ({
 });
 
 describe('sandbox-run', () => {
-	it('runs one program after another, and answers what it cannot run', { skip }, async () => {
+	it('runs one program after another, and reports what it cannot run', { skip }, async () => {
 		const found = await replies([
 			python('import sys; print(open("data.txt").read() + sys.stdin.read())', {
 				files: { 'main.py': 'import sys; print(open("data.txt").read() + sys.stdin.read())', 'data.txt': 'a' },
@@ -62,7 +62,7 @@ describe('sandbox-run', () => {
 	});
 });
 
-it('the Python module of the code repair template says why nothing is run', () => {
+it('the Python module of the code repair template reports why nothing runs', () => {
 	const code = 'import reasoning_lab_sandbox as s\ntry: s.check()\nexcept s.SandboxError as error: print(error)';
 	const { PATH: path = '', ...env } = process.env;
 	const found = spawnSync('python3', ['-c', code], {

@@ -24,7 +24,7 @@ async function place(context: TestContext): Promise<Workplace> {
 }
 
 describe('strategy verbs', () => {
-	test('a list produces a point for each value, and several lists produce each combination', async () => {
+	test('a list yields a point for each value, and several lists yield every combination', async () => {
 		const { strategy, guide, points } = await comparedStrategyOf('beam width=2,4 tokens<=100,200 guide=value');
 		assert.deepEqual([strategy, guide?.use], ['beam', 'value']);
 		assert.deepEqual(points, [

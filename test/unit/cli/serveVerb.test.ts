@@ -66,7 +66,7 @@ describe('reasoning-lab serve', { timeout: 180_000 }, () => {
 		assert.ok(!stdout.slice(first.length).includes(listening.token), 'the token is told once');
 	});
 
-	test('rejects what cannot be served before it listens', async (context) => {
+	test('rejects invalid options before it listens', async (context) => {
 		const work = await place(context);
 		await work.write('short.txt', 'abc\n');
 		const refused: [string[], RegExp][] = [

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { objects, tinyRecipe, Workplace } from './cliFixtures.ts';
 
-test('a sweep plans with the longest run, and checks all values first', async (context) => {
+test('a sweep bases its plan on the longest run, and checks all values first', async (context) => {
 	const place = await Workplace.make(context);
 	await place.write('tiny.recipe.json', JSON.stringify(tinyRecipe));
 	const sweep = (...args: string[]) => place.call('sweep', 'tiny.recipe.json', '--dry-run', '--json', ...args);
@@ -43,7 +43,7 @@ interface Line {
 	readonly results?: readonly { label: string; rung: number; score: number | null; status: string; folder: string }[];
 }
 
-test('a sweep that was killed continues where it was, and equals one that was not', {
+test('a killed sweep continues where it stopped, and gives the same results as an uninterrupted one', {
 	timeout: 180_000,
 }, async (context) => {
 	const place = await Workplace.make(context);

@@ -55,7 +55,7 @@ test('a file that is not a transcript is rejected with one message', async (t) =
 	await assert.rejects(run(join(folder, 'gone.txt')), /no such file/);
 });
 
-test('long logs are read in parts: lines, samples of an archive and of a JSON log', async (t) => {
+test('long logs are read in parts: JSONL lines, and the samples of an archive or a JSON log', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'transcript-verb-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	const before = await temporary();
@@ -108,7 +108,7 @@ test('long logs are read in parts: lines, samples of an archive and of a JSON lo
 	assert.deepEqual(await temporary(), before);
 });
 
-test('does not wait for a pipe', { skip: process.platform === 'win32' }, async (t) => {
+test('rejects a pipe without waiting for it', { skip: process.platform === 'win32' }, async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'transcript-verb-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	await promisify(execFile)('mkfifo', [join(folder, 'pipe.jsonl')]);

@@ -48,7 +48,7 @@ test('text in a file cannot control the terminal, and a file that is not a tree 
 	await assert.rejects(run(file), /is not a tree log in a known format\. Supported formats: /);
 });
 
-test('a short drawing shows the best path and counts what it omits', async () => {
+test('a drawing with few lines shows the best path and counts what it omits', async () => {
 	const [one] = (await readTreeFile(puzzles)).trees;
 	const tree = new SearchTree();
 	for (const event of one?.events ?? []) tree.apply(event);

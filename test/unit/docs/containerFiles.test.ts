@@ -18,7 +18,7 @@ const instructions = dockerfile
 	.map((line) => /^([A-Z]+)\s+(.*)$/.exec(line.trim())?.slice(1) as [string, string]);
 const of = (name: string) => instructions.filter(([instruction]) => instruction === name).map(([, rest]) => rest);
 
-test('images of the Dockerfile have exact versions, a user without rights, and no secrets', () => {
+test('images in the Dockerfile have exact versions, an unprivileged user, and no secrets', () => {
 	const stages = new Set<string>();
 	for (const from of of('FROM')) {
 		const [, image = '', stage = ''] = /^(\S+) AS ([a-z]+)$/.exec(from) ?? [];

@@ -89,7 +89,7 @@ describe('import table in docs/architecture.md', () => {
 		assert.deepEqual(importers('@vscode/webview-ui-toolkit'), ['webview/lib/controls.ts']);
 	});
 
-	test('streams of messages are only read by the reader that allows programs to exit', () => {
+	test('message streams are read only by the reader that lets programs exit', () => {
 		const readers = sourcesOf('src').filter((path) => /\b(?:Stream|Socket)MessageReader\b/.test(read(path)));
 		assert.deepEqual(readers, ['src/rpc/messageReader.ts']);
 	});

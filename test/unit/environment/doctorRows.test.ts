@@ -222,7 +222,7 @@ describe('Doctor', () => {
 });
 
 describe('version ranges', () => {
-	it('are parsed like pip does for the specifiers in use', () => {
+	it('are parsed as pip does, for the specifiers in use', () => {
 		const of = (version: string, text: string) => judgeVersion(version, rangeOf(`x${text}`));
 		assert.deepEqual(
 			[of('1.13.0', '>=1.13,<2'), of('1.12.9', '>=1.13,<2'), of('2.0', '>=1.13,<2'), of('0.28.0', '>=0.19.1,<=0.28.0')],
@@ -261,11 +261,11 @@ describe('devices of the embedded engine', () => {
 			);
 		assert.equal(cuda(null, '580.65')?.found, 'results match the CPU (GPU, 24 GB, driver 580.65)');
 		assert.match(cuda('its libraries or its driver are not installed', '580.65')?.action ?? '', /Run Set Up GPU/);
-		// The setup would fail, too.
+		// Set Up GPU would fail, too.
 		assert.equal(cuda('its libraries or its driver are not installed', '550.54')?.action, null);
 	});
 
-	it('are unknown if the engine cannot be asked, and no row if it is not', () => {
+	it('are unknown if the engine cannot be queried, and have no row if it is not queried', () => {
 		const failed = rows({ engineDevices: new Failure('internal', 'It ended.') }).get('embedded-devices');
 		assert.deepEqual([failed?.status, failed?.found], ['unknown', 'It ended.']);
 		assert.ok(![...rows({ engineDevices: null }).keys()].some((id) => id.startsWith('embedded')));

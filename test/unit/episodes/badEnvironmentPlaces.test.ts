@@ -23,7 +23,7 @@ function assertBooked(outcomes: readonly (string | null)[]): void {
 
 const kindOf = ({ error }: Pick<Episode, 'error'>) => error?.kind ?? null;
 
-describe('an environment that fails in every way on some rows: each episode is booked with its own reason', () => {
+describe('an environment that fails in every way on some rows: each episode is recorded with its own reason', () => {
 	it('when it is verified', async () => {
 		const runner = await open();
 		const { episodes, findings } = await verifyEnvironment(runner, await data(runner.file), { turns: 2, seed: 1 });
@@ -63,7 +63,7 @@ describe('an environment that fails in every way on some rows: each episode is b
 		const place = await Workplace.make(context);
 		await place.write('rows.jsonl', rows);
 		await place.write('faulty.env.py', faultyEnvironment);
-		// The command has no option for memory and processes.
+		// The command has no options that limit memory and processes.
 		const few = faultyRows.map(({ fault }) => fault !== 'memory' && fault !== 'fork');
 		await place.write(
 			'few.jsonl',

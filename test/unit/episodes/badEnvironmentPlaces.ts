@@ -1,4 +1,4 @@
-/** What the environment below does in a call, by the row's `fault`, and the reason for which the episode then fails. */
+/** The faults of the environment below, selected by the row's `fault`, and why the episode then fails. */
 export const episodeFaults = {
 	// These two do not end the process.
 	reset: 'threw',

@@ -213,7 +213,7 @@ describe('a bad environment', () => {
 		});
 	}
 
-	it('an episode that cannot be repeated in a new process fails instead of continuing with another state', async () => {
+	it('an episode that cannot be repeated in a new process fails instead of continuing with a different state', async () => {
 		const text = [
 			'import os',
 			'class Drifts:',
@@ -236,7 +236,7 @@ describe('a bad environment', () => {
 		});
 	});
 
-	it('output, of any amount, is logged and does not reach the protocol', async () => {
+	it('output of any amount is logged and does not reach the protocol', async () => {
 		const text = [
 			'import sys',
 			'class Prints:',
@@ -254,7 +254,7 @@ describe('a bad environment', () => {
 		assert.ok(session.logs.length <= 200);
 	});
 
-	it('nothing stays behind', async () => {
+	it('leaves nothing behind', async () => {
 		const text = [
 			'import subprocess',
 			'class Starts:',

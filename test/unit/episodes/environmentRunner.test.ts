@@ -45,7 +45,7 @@ describe('an environment in a Python host', () => {
 		]);
 	});
 
-	it('plays an episode, and reports state if it is asked to', async () => {
+	it('plays an episode, and reports state if asked', async () => {
 		const runner = await openEnvironment(guessing);
 		const session = runner.start({ prompt: [], number: 5 }, { state: true });
 		const { observation, done, state } = await session.reset();
@@ -183,7 +183,7 @@ describe('an environment in a Python host', () => {
 			const turn = await session.call(calls);
 			rewards.push('reward' in turn ? turn.reward : 'none');
 		}
-		// What reset adds belongs to no turn, and a call that fails can earn something.
+		// Rewards added by reset belong to no turn, and a failed call can earn one.
 		assert.deepEqual(rewards, [0.1, 'none', 0.1 + 0.2 + 0.3, -1, 0, 'none']);
 		await session.end();
 		const played = await runner.start({}).play(turns.slice(0, 3), true);
@@ -315,7 +315,7 @@ describe('an environment file that cannot be used', () => {
 		});
 	}
 
-	it('builds on a base class in the same file, which is not an environment itself', async () => {
+	it('does not include one that extends a base class in the same file', async () => {
 		const text = 'class Base:\n    def reset(self): pass\nclass Game(Base):\n    pass\n';
 		assert.equal((await (await openEnvironment(text)).describe()).name, 'Game');
 	});

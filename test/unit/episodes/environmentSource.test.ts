@@ -21,7 +21,7 @@ before(async () => {
 	await writeFile(join(folder, 'a.py'), '');
 });
 
-test('a text stands for a file, a folder, an address, or a package', async () => {
+test('a string can name a file, a folder, an address, or a package', async () => {
 	const of = (written: string) => environmentSource(written);
 	assert.deepEqual(await of(join(folder, 'a.env.py')), { kind: 'file', file: join(folder, 'a.env.py') });
 	assert.deepEqual(await of(join(folder, 'package')), { kind: 'verifiers', file: join(folder, 'package') });
@@ -37,7 +37,7 @@ test("a folder's own Python environment is used", { skip: process.platform === '
 	assert.deepEqual(await environmentSource(server), { kind: 'openenv', file: server, python });
 });
 
-test('anything else is named', async () => {
+test('anything else is rejected by name', async () => {
 	for (const [written, words] of [
 		[join(folder, 'b.env.py'), /b\.env\.py does not exist/],
 		['missing.env.py', /missing\.env\.py does not exist/],
@@ -76,7 +76,7 @@ test('addresses', () => {
 	}
 });
 
-test('a pyproject.toml of a verifiers environment depends on verifiers', async () => {
+test('a verifiers environment is recognized by a pyproject.toml that depends on verifiers', async () => {
 	const path = join(folder, 'declared.toml');
 	for (const [text, expected] of [
 		['dependencies = ["verifiers>=0.4,<0.5"]', true],

@@ -39,7 +39,7 @@ describe('the program that plays an episode for a debugger', () => {
 		['py', guessing],
 		['ts', guessingScript],
 	] as const) {
-		it(`plays the turns, and says which one is played: ${ending}`, async () => {
+		it(`plays the turns, and reports which one it plays: ${ending}`, async () => {
 			const outcome = await played(ending, text, [guess(3), guess(9)]);
 			assert.equal(episodeOutcomeText(outcome), 'Turn 2: lower');
 			assert.match(episodeOutcomeText(await played(ending, text, [])), /^Reset: .*Guess my number/);

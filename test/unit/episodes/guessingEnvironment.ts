@@ -1,4 +1,4 @@
-/** A number guessing environment with a counter, which keeps to TRL's contract. */
+/** A number-guessing environment with a counter that follows TRL's contract. */
 export const guessing = `
 class Guess:
     reward_range = (0, 1)

@@ -35,7 +35,7 @@ interface Fault {
 	readonly message: RegExp;
 	/** Whether the process survives. */
 	readonly survives?: boolean;
-	/** Time limit of a turn, if it must not end the episode first. Such a fault has its own process. */
+	/** Turn time limit, if the default would end the episode first. Such a fault has its own process. */
 	readonly turnMs?: number;
 }
 

@@ -18,7 +18,7 @@ function dataOf(...rows: Record<string, unknown>[]): EnvironmentData {
 }
 
 describe('the same environment in Python and TypeScript', () => {
-	it('has the same tools, and the same episodes by every policy', async () => {
+	it('has the same tools, and the same episodes with every policy', async () => {
 		const template = join(root, 'media/templates/environment/guess');
 		const lines = (await readFile(`${template}.rows.jsonl`, 'utf8')).trim().split('\n').slice(0, 12);
 		const data = dataOf(...lines.map((line) => JSON.parse(line)));
@@ -37,7 +37,7 @@ describe('the same environment in Python and TypeScript', () => {
 		};
 		assert.deepEqual(plain(script), plain(python));
 		assert.deepEqual(script.policies, python.policies);
-		// The languages find different words for malformed and mistyped arguments, but not for missing and unknown ones.
+		// Messages differ by language for malformed and mistyped arguments, but not for missing and unknown ones.
 		const own = /must be a mapping|as an object|int\(\)|must be an integer/;
 		const played = ({ episodes }: typeof python) =>
 			episodes.map(({ policy, row, observation, reward, stop, turns }) => ({
@@ -124,7 +124,7 @@ describe('an environment in a Node host', () => {
 		const earn = (...rewards: unknown[]) => rewards.map((reward) => ({ name: 'earn', arguments: { reward } }));
 		const turns = [earn(0.1), [{ name: 'wait', arguments: {} }], earn(0.1, 0.2, 0.3), earn(-1), earn(0), earn(null)];
 		const played = await runner.start({}).play(turns, true);
-		// The sum is that of Python, in which null would fail.
+		// The sums match those of Python, where null would fail.
 		assert.deepEqual(
 			played?.turns.map((turn) => ('reward' in turn ? turn.reward : 'none')),
 			[0.1, 'none', 0.1 + 0.2 + 0.3, -1, 0, 'none'],
@@ -212,7 +212,7 @@ describe('an environment in a Node host', () => {
 	}
 });
 
-describe('what is wrong with an environment in TypeScript is found, at its line', () => {
+describe('problems in a TypeScript environment are reported with their line', () => {
 	const data = dataOf(
 		...[5, 8, 11, 17].map((number) => ({ number, calls: [{ name: 'guess', arguments: { value: number } }] })),
 	);

@@ -99,7 +99,7 @@ const broken = (from: string | RegExp, to: string) => {
 	return guessing.replace(from, to);
 };
 
-describe('what is wrong with an environment is found, at its line', () => {
+describe('problems in an environment are reported with their line', () => {
 	const cases: readonly [string, string, readonly string[], RegExp][] = [
 		[
 			'doing nothing earns as much as a solution',
@@ -195,7 +195,7 @@ describe('what is wrong with an environment is found, at its line', () => {
 		assert.deepEqual((await verify(appended.replace('0.75', '0.5'), guessData)).findings, []);
 	});
 
-	it('reset fails on one row of a hundred', async () => {
+	it('reset fails on one row in a hundred', async () => {
 		const text = broken(
 			'self.number = number\n        self.tries',
 			'if number == 63: raise KeyError(number)\n        self.number = number\n        self.tries',
@@ -215,7 +215,7 @@ describe('what is wrong with an environment is found, at its line', () => {
 		assert.equal(found.policies[0]?.successes, 99);
 	});
 
-	it('a tool blocks; the episodes that remain are skipped after a few', async () => {
+	it('a tool blocks; after a few episodes, the rest are skipped', async () => {
 		const text = broken('        self.tries += 1\n', '        while True: pass\n');
 		// Long enough for a reset on a busy machine.
 		const found = await verify(text, guessData, { limits: { turnMs: 1200 } });

@@ -27,7 +27,7 @@ test('a handler is loaded when its command first runs, and gets the arguments', 
 	assert.deepEqual(failures, []);
 });
 
-test('a failed load is reported like any failure, and the next use tries again', async (t) => {
+test('a failed load is reported like any failure, and the next use retries it', async (t) => {
 	const table = tableOf();
 	t.after(() => table.dispose());
 	let loads = 0;
@@ -40,7 +40,7 @@ test('a failed load is reported like any failure, and the next use tries again',
 	assert.equal(await commands.executeCommand(openDashboard), 'shown');
 });
 
-test('without trust, the code of a command that needs it is not loaded', async (t) => {
+test('in an untrusted workspace, the code of a command that needs trust is not loaded', async (t) => {
 	const table = tableOf();
 	t.after(() => table.dispose());
 	table.addLater([startRun], () => assert.fail('it is loaded although the workspace is not trusted'));

@@ -79,7 +79,7 @@ test('an end is reported once, by one window, and only for runs that were seen r
 	assert.match(second.shown.join(), /^sums stopped[^,]*$/);
 });
 
-test('an end while the window was closed is reported when it reopens', limit, async () => {
+test('a run that ended while the window was closed is reported when it reopens', limit, async () => {
 	const before = openWindow();
 	before.see('running');
 	const back = openWindow(before.storage, before.memory);

@@ -132,11 +132,11 @@ test('when clauses use declared context keys, views and item flags, and every ke
 	for (const key of Object.values(contextKeys)) assert.ok(used.has(key), `${key} is set but no condition asks for it`);
 });
 
-test('every step of the walkthrough has pictures for all themes or a text, and is completed by a context key', () => {
+test('every step of the walkthrough has pictures for all themes or text, and is completed by a context key', () => {
 	const steps = walkthroughSteps();
 	assert.equal(new Set(steps.map(({ id }) => id)).size, steps.length);
 	for (const { id, media, completionEvents, description } of steps) {
-		// Walkthroughs show other marks of Markdown as they are.
+		// Walkthroughs show other Markdown syntax literally.
 		assert.doesNotMatch(description, /(?<!\*)\*(?!\*)|(?<!`)`(?!`)/, id);
 		if ('markdown' in media) {
 			assert.ok(statSync(new URL(media.markdown, root)).size > 100, id);

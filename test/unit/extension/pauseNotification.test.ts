@@ -39,7 +39,7 @@ function openWindow(storage: string) {
 		runs = [{ folder: '/runs/a', status, record: { id: 'r', name: 'sums', ...(pause ? { pause } : {}) } } as never];
 		changed.fire();
 	};
-	/** Resolves once `count` notifications were shown; claiming a notification uses a file. */
+	/** Resolves once `count` notifications have been shown; claiming a notification uses a file. */
 	const shownOf = async (count: number) => {
 		while (shown.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
 		await new Promise((resolve) => setTimeout(resolve, 50));

@@ -13,7 +13,7 @@ interface Property {
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const properties = Object.entries<Property>(manifest.contributes.configuration.properties);
 
-test('Settings Sync copies no setting that names a program, a server or a consent', () => {
+test('Settings Sync copies no setting that names a program or a server, or that gives consent', () => {
 	const kept = properties
 		.filter(([, { scope, ignoreSync }]) => scope.startsWith('machine') || ignoreSync === true)
 		.map(([id]) => id.replace('reasoningLab.', ''));

@@ -216,7 +216,7 @@ test('the R1 pipelines have the same stages, claims that evaluation stages can c
 		assert.ok(readme.includes(`\`${name}\``), name);
 });
 
-test("the environments' rows are those of the script, and their recipes are valid", () => {
+test("the environments' rows match those from the script, and their recipes are valid", () => {
 	const folder = join(media, 'templates/environments');
 	assert.equal(readFileSync(join(folder, 'guess.rows.jsonl'), 'utf8'), guessRows());
 	assert.equal(readFileSync(join(folder, 'calculator.rows.jsonl'), 'utf8'), calculatorRows());

@@ -10,7 +10,7 @@ import { commands } from './vscodeStandIn.ts';
 
 const { RunStarter } = await import('../../../src/extension/runStarter.ts');
 
-test('without trust nothing is started, whatever the entry point', async () => {
+test('without trust, nothing is started, whatever the entry point', async () => {
 	const touched = new Proxy({} as never, {
 		get: (_, name) => assert.fail(`${String(name)} is used although the workspace is not trusted`),
 	});
@@ -27,7 +27,7 @@ test('without trust nothing is started, whatever the entry point', async () => {
 	}
 });
 
-test('without trust no reward runs: no process starts, and its environment is not searched for', async () => {
+test('without trust, no reward runs: no process starts, and its environment is not searched for', async () => {
 	const { VerifierPool } = await import('../../../src/extension/rewards/verifierPool.ts');
 	const touched = new Proxy({} as never, {
 		get: (_, name) => assert.fail(`${String(name)} is used although the workspace is not trusted`),
@@ -38,7 +38,7 @@ test('without trust no reward runs: no process starts, and its environment is no
 	pool.dispose();
 });
 
-test('without trust no policy runs and no key is read, but trees can be viewed', async () => {
+test('without trust, no policy runs and no key is read, but trees can be viewed', async () => {
 	const { WindowSearches } = await import('../../../src/extension/search/windowSearches.ts');
 	const secret = () => assert.fail('keys are looked for although the workspace is not trusted');
 	const uri = { fsPath: '/nowhere' } as never;
@@ -58,7 +58,7 @@ test('without trust no policy runs and no key is read, but trees can be viewed',
 	searches.dispose();
 });
 
-test('without trust the PyTorch environment is not searched for, even for a run', async () => {
+test('without trust, the PyTorch environment is not searched for, even for a run', async () => {
 	const { LazyPytorch } = await import('../../../src/extension/pytorch/lazyPytorch.ts');
 	const pytorch = new LazyPytorch(() => assert.fail('it is loaded although the workspace is not trusted'));
 	await assert.rejects(async () => pytorch.get(), { reason: 'denied' });

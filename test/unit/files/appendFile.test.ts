@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { AppendFile } from '../../../src/files/appendFile.ts';
 
-test('concurrent appends take turns, with one handle, and end a torn line only once', async (context) => {
+test('concurrent appends take turns, with one handle, and terminate a partial line only once', async (context) => {
 	const folder = await mkdtemp(join(tmpdir(), 'append-'));
 	context.after(() => rm(folder, { recursive: true, force: true }));
 	const path = join(folder, 'lines.jsonl');

@@ -99,7 +99,7 @@ test('a damaged lock file does not block indefinitely', async (context) => {
 	await (await FileLock.acquire(folder, 'The run')).release();
 });
 
-test('acquiring waits for a holder that is exiting, up to the given time', async (context) => {
+test('acquiring waits for a holder that is exiting, up to the given timeout', async (context) => {
 	const folder = join(await temporaryFolder(context), 'run.lock');
 	const first = await FileLock.acquire(folder, 'The run');
 	await assert.rejects(FileLock.acquire(folder, 'The run', 60), { reason: 'busy' });

@@ -29,7 +29,7 @@ const value = {
 	last: { name: 'x' },
 };
 
-test('fields are cut out of an object, however it is divided into chunks and formatted', () => {
+test('fields are cut out of an object, however it is chunked and formatted', () => {
 	for (const indent of [0, 2]) {
 		const text = ` ${JSON.stringify(value, null, indent)}\n`;
 		const bytes = Buffer.from(text);

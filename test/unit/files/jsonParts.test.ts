@@ -95,14 +95,14 @@ describe('parts of JSON text', () => {
 		}
 	});
 
-	test('stay within the limit for values, which strings can only seem to exceed', () => {
+	test('are left to the parser beyond the limit on values, toward which a long string counts as one', () => {
 		const list = Buffer.from(`{"x": [${'1,'.repeat(4_000_000)}1], "a": 1}`);
 		assert.equal(partsOf(new JsonParts({ a: true }), list), undefined);
 		const long = Buffer.from(`{"x": "${'a'.repeat(5_000_000)}", "a": 1}`);
 		assert.deepEqual(partsOf(new JsonParts({ a: true }), long), { a: 1 });
 	});
 
-	test('are those of the parsed text in 10,000 damaged lines, and so are the steps', () => {
+	test('match those of the parsed text in 10,000 damaged lines, and so do the steps', () => {
 		const parts = new JsonParts(episodeStepParts);
 		const random = Random.of('json parts', 1);
 		let [found, damaged, left] = [0, 0, 0];

@@ -66,7 +66,7 @@ const plain = (rows: readonly object[]) =>
 
 describe('an SQLite database', () => {
 	for (const pages of [512, 4096, 65536]) {
-		test(`is read like SQLite does, with pages of ${pages} bytes`, async () => {
+		test(`is read as SQLite reads it, with pages of ${pages} bytes`, async () => {
 			const name = `pages${pages}.db`;
 			const made = await database(name, `pragma page_size = ${pages}`, create);
 			fill(made, 700);

@@ -40,7 +40,7 @@ describe('a zip archive', () => {
 		});
 	}
 
-	test('is read up to the place where it was cut off', async () => {
+	test('is read up to the point where it was truncated', async () => {
 		const whole = zipFile(members);
 		const third = whole.indexOf('samples/2.json') - 30;
 		const archive = await open(whole.subarray(0, third + 60));

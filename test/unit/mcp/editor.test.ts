@@ -40,7 +40,7 @@ test('a request reaches the window, whose answer is passed on, and leaves no fil
 	assert.deepEqual(await readdir(folder), []);
 });
 
-test('a canceled request and a window that is gone settle', async (t) => {
+test('a canceled request settles, and so does one to a window that is gone', async (t) => {
 	const folder = await folderFor(t);
 	const controller = new AbortController();
 	const canceled = new Editor(folder).show(request, controller.signal);

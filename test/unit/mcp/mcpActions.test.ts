@@ -1,4 +1,4 @@
-/** Tests the tools of the MCP server that act: on rewards as real programs and on runs of the real engine. */
+/** Tests the MCP server's tools that act, on rewards in real processes and on runs of the real engine. */
 // @reaches engine pipeline rewardHost
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -189,7 +189,7 @@ describe('MCP tools that act', () => {
 		const { items } = await call('list_searches', {});
 		const { search } = (items as Items).find(({ run }) => run === trained) as { search: string };
 		const before = (await call('read_tree', { run: trained, search })).nodes as number;
-		// All samples exist, so there is nothing more to do; below a node, others are drawn.
+		// All samples exist, so there is nothing more to do; below a node, more are drawn.
 		const more = await call('continue_search', { run: trained, search, tokens: 100 });
 		assert.equal((await call('read_job', { job: more.job, wait_seconds: 120 })).state, 'finished');
 		const below = await call('continue_search', { run: trained, search, node: 0, tokens: 100 });

@@ -110,7 +110,7 @@ describe('MCP server over HTTP', () => {
 		}
 	});
 
-	it('rejects pages of other sites and names that resolve to this machine, even with the token', async () => {
+	it('rejects requests from other sites and to names that resolve to this machine, even with the token', async () => {
 		for (const headers of [
 			{ origin: 'https://example.com' },
 			{ origin: 'null' },

@@ -1,4 +1,4 @@
-/** Tests calls of the MCP server while it indexes a run: progress, cancellation, and calls that need no index. */
+/** Tests calls to the MCP server while it indexes a run: progress, cancellation, and calls that need no index. */
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

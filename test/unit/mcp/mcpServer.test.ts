@@ -80,7 +80,7 @@ describe('MCP server', () => {
 		}
 	});
 
-	it('answers calls of every tool, page by page, as the files say', async () => {
+	it('answers calls to every tool, page by page, in agreement with the files', async () => {
 		const { tools } = await client.listTools();
 		// Fails for a tool without a call.
 		assert.deepEqual(tools.map(({ name }) => name).toSorted(), Object.keys(mcpCalls).toSorted());
@@ -95,7 +95,7 @@ describe('MCP server', () => {
 		}
 	});
 
-	it('puts links next to addresses for clients that open them, and says what they are for', async () => {
+	it('puts links next to addresses for clients that open them, and explains what they are for', async () => {
 		const linking = new Client({ name: 'test', version: '1' });
 		await linking.connect(
 			new StdioClientTransport({
@@ -207,7 +207,7 @@ describe('MCP server', () => {
 		);
 		const metric = "from metrics where run = 'sums' and name = 'reward' order by step";
 		assert.equal(await addressesOf(`select run, step, name, value ${metric}`), 'rl://sums/metric/reward?step=1');
-		// What is computed has no address, and neither has what does not name its data.
+		// Computed values have no address, nor do rows that do not name their data.
 		assert.equal(await addressesOf(`select run, step, name, value + 1 as value ${metric}`), null);
 		assert.equal(await addressesOf(`select step, avg(reward) from rollouts ${ofSums}`), null);
 		assert.equal(await addressesOf("select 'none' as run, 'train' as split, 1 as step"), null);
@@ -233,7 +233,7 @@ describe('MCP server', () => {
 		assert.ok((checked.errors as { message: string }[]).some(({ message }) => /stages/.test(message)));
 	});
 
-	it('reads only datasets below its folders', async () => {
+	it('reads datasets only inside its folders', async () => {
 		const rows = await pages('read_dataset', { path: 'train.jsonl' }, 10);
 		assert.equal(rows.length, 26);
 		assert.match(JSON.stringify(rows[3]?.values), /3\+1=/);
@@ -254,7 +254,7 @@ describe('MCP server', () => {
 		}
 	});
 
-	it('reads trees by value, their nodes, and evaluations', async () => {
+	it('reads trees sorted by value, their nodes, and evaluations', async () => {
 		const nodes = await pages('read_tree', { run: 'sums', search: mcpSearch, order: 'value' }, 10);
 		const values = nodes.map(({ q }) => (q as number | null) ?? Number.NEGATIVE_INFINITY);
 		assert.deepEqual(

@@ -74,7 +74,7 @@ async function plant(run: string, value: string): Promise<void> {
 	await write(jsonl([{ ...sample, truncated: false }]), run, 'evaluations/step_000002/heldout.jsonl');
 }
 
-test('text of other programs is marked in every answer', async (context) => {
+test('text from other programs is marked in every answer', async (context) => {
 	const folder = await mkdtemp(join(tmpdir(), 'mcp-quoted-'));
 	const runs = new Runs([folder], null);
 	context.after(async () => {

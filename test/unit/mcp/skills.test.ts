@@ -7,7 +7,7 @@ import { findVerb } from '../../../src/cli/verbs.ts';
 import { toolsFor } from '../../../src/mcp/tools.ts';
 import { root } from '../../scripts/paths.ts';
 
-/** Skills for chat agents: everything they refer to must exist, because an agent would not notice a renaming. */
+/** Skills for chat agents: everything they refer to must exist, because an agent would not notice a rename. */
 
 const { contributes } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
 	contributes: { chatSkills: { path: string }[] };

@@ -12,7 +12,7 @@ function entering(room: MemoryRoom, name: string, wanted: StageNeed | null, sign
 }
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-test('stages run together while 80% of the memory suffices, each device for itself', async () => {
+test('stages run together while they fit in 80% of the memory, separately for each device', async () => {
 	const room = new MemoryRoom();
 	const a = entering(room, 'a', need(30));
 	const b = entering(room, 'b', need(50));

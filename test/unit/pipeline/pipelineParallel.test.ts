@@ -12,11 +12,11 @@ import { claimsLife, readRunState } from '../../../src/runs/runStatus.ts';
 import { eventually } from '../engines/embedded/engineProcess.ts';
 import { cold, ended, kill, made, PipelinePlace, rl, stageOf, states, stepsOf } from './pipelinePlace.ts';
 
-/** Two branches from one stage, and stages that need both. Runs of this machine use the device one after another. */
+/** Two branches from one stage, and stages that need both. Runs on this machine use the device one after another. */
 const queue = { whenBusy: 'queue' };
 const stages = [
 	{ ...cold, steps: 8 },
-	// Long enough to be still running when they are paused and killed.
+	// Long enough to still be running when they are paused and killed.
 	{ ...rl, name: 'left', steps: 150 },
 	{ ...rl, name: 'right', steps: 150, seed: 8 },
 	{ name: 'measure-left', type: 'evaluate', from: 'left', problems: 6, samples: 4, concurrency: 1 },

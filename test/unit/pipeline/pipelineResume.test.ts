@@ -126,7 +126,7 @@ describe('a failing stage', () => {
 		assert.deepEqual(await attempts(folder, 'cold'), [1]);
 	});
 
-	test('that kept no data reports it', async (context) => {
+	test('reports that it kept no data', async (context) => {
 		const place = await PipelinePlace.make(context);
 		// An untrained policy solves no problems.
 		const untrained = { ...cold, steps: 1, learning_rate: 0 };

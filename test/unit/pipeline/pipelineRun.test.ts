@@ -46,7 +46,7 @@ test('stages run in order, each as its own run on the outputs of others', async 
 		/held-out accuracy of measure is \d\.\d+, which is at least 0/,
 	);
 
-	// Every stage knows what it used; policies without a price have no known cost.
+	// Every stage records what it used; policies without a price have no known cost.
 	const { stages } = await viewPipeline(folder);
 	const used = new Map(stages.map(({ name, ...view }) => [name, view]));
 	for (const name of ['cold', 'measure', 'solve', 'head']) {

@@ -17,7 +17,7 @@ const busyIsNull = (error: unknown): null => {
 
 const limit = { timeout: 180_000 };
 
-test('a pipeline can be started again next to itself, trashed while idle, and restored', limit, async (context) => {
+test('an idle pipeline can be trashed, restored, and started again in a new folder', limit, async (context) => {
 	const place = await PipelinePlace.make(context);
 	const { folder } = await place.start([{ ...cold, steps: 400 }]);
 	await assert.rejects(trashPipeline(folder), { reason: 'busy' });

@@ -101,7 +101,7 @@ test('transient errors are retried, and a Retry-After header applies to all requ
 	wrote(await ask(reset.policy), '1 2 3 4 5 6 7 8 9 10', 'length');
 });
 
-test('a dropped connection is continued if possible, and otherwise the partial completion is kept', async () => {
+test('after a dropped connection, a completion is continued if possible, and otherwise its text is kept', async () => {
 	const loseOnce = () => {
 		let count = 0;
 		return async (_: unknown, response: ServerResponse) => {

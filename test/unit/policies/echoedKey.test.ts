@@ -83,7 +83,7 @@ describe('a server that echoes its key', () => {
 	});
 });
 
-test('secrets are removed from text, values and streams, but placeholders are ordinary words', () => {
+test('secrets are removed from text, values and streams, but placeholder keys are not', () => {
 	const one = new Redactor([canary, `${canary}-longer`, null, undefined, 'EMPTY', '']);
 	assert.equal(one.text(`a ${canary}-longer b ${canary}c EMPTY`), `a ${redacted} b ${redacted}c EMPTY`);
 	assert.deepEqual(one.value({ [canary]: [canary, 1, null, { a: `x${canary}` }] }), {

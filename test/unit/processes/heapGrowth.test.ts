@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 
-/** Creates short-lived objects, of which some survive a collection, and prints the size of the space for new ones in MB. */
+/** Creates short-lived objects, some of which survive a collection, and prints the size of the new space in MB. */
 const program = (start: string) => `
 import { getHeapSpaceStatistics } from 'node:v8';
 import { keepYoungGenerationSmall } from ${JSON.stringify(new URL('../../../src/processes/heapGrowth.ts', import.meta.url).href)};
@@ -21,7 +21,7 @@ async function newSpaceMb(start: string): Promise<number> {
 	return Number((await promisify(execFile)(process.execPath, args)).stdout);
 }
 
-test('the space for new objects stays small', async () => {
+test('the young generation stays small', async () => {
 	const [small, usual] = await Promise.all([newSpaceMb('keepYoungGenerationSmall();'), newSpaceMb('')]);
 	// Loading the program has already enlarged it a little.
 	assert.ok(small > 0 && small <= 16, `${small} MB`);

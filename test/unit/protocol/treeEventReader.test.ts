@@ -29,7 +29,7 @@ const odd: readonly unknown[] = [
 /** Every field of any event, so new fields are tested automatically. */
 const fields = [...new Set(treeEventSchema.options.flatMap(({ entries }) => Object.keys(entries))), 'other'];
 
-test('events are read exactly as by the schema, whatever a line contains', () => {
+test('events are read exactly as the schema reads them, whatever a line contains', () => {
 	const random = Random.of(1, 'events');
 	const events = [...mctsEvents({ nodes: 60 }), ...agentEvents()];
 	let refused = 0;

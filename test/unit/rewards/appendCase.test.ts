@@ -34,7 +34,7 @@ test('a case is appended after existing ones, and can be undone', async (t) => {
 	await assert.rejects(third.undo(), /has been modified since the case was added/);
 });
 
-test('an irregular file is left alone', async (t) => {
+test('a path that is not a regular file is left alone', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'cases-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	const target = join(folder, 'elsewhere');

@@ -24,9 +24,9 @@ const run = (code: string, tests: CodeTests, language: 'python' | 'javascript', 
 const tests = (row: Record<string, unknown>) => readCodeTests(row) as CodeTests;
 
 /**
- * Tests in the forms that share a checker process, which every answer is run against, and the answers that are also run
- * against each of the other forms: those that attack what only that form does. `npm run acceptance -- codeTestCheats`
- * runs every answer against every form.
+ * `every`: the tests in forms that share a checker process; every answer is run against them. `others`: for each other
+ * form, the answers that are also run against it, because they attack what only that form does. All answers against
+ * all forms: `npm run acceptance -- codeTestCheats`.
  */
 const python = {
 	every: tests({

@@ -137,7 +137,7 @@ describe('the tests of a row', () => {
 });
 
 describe('output', () => {
-	it('is the same except for trailing white space', () => {
+	it('matches despite different line breaks and trailing white space', () => {
 		assert.ok(sameOutput('1 2\n3\n', '1 2 \n3'));
 		assert.ok(sameOutput('1\n2\n', '1 2'));
 		assert.ok(!sameOutput('12', '1 2'));

@@ -166,7 +166,7 @@ const wrongAnswers: Readonly<Record<string, readonly [code: string, of: Record<s
 	'a coroutine': ['async def solve(x):\n    return None\n', { tests: ['assert solve(3)'] }],
 };
 
-/** Tests that an answer which always returns None does not pass in some harness. All run in one checker. */
+/** Tests that an answer which always returns None must not pass, although some harnesses would pass it. One checker runs all. */
 const testsOfNone = {
 	'a class of pytest': 'class TestSolve:\n    def test_three(self):\n        assert solve(3) == 9\nsolve(0)',
 	'a test that skips what is not there':
@@ -248,7 +248,7 @@ describe('JavaScript tests', { skip, concurrency: 2 }, () => {
 		assert.deepEqual([passed, total], [laterTests.length, 2 * laterTests.length]);
 	});
 
-	it('with describe and it count as many as they declare', async () => {
+	it('with describe and it count every test that they declare', async () => {
 		const one =
 			'describe("solve", () => { it("a", () => assert(solve(3) === 9)); it("b", async () => assert(solve(2) === 5)); })';
 		const row = tests({

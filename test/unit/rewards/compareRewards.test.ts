@@ -117,7 +117,7 @@ describe('reward comparison on recorded rollouts', () => {
 		assert.deepEqual(newest.steps, [2]);
 	});
 
-	test('reports where a side fails on a row', async (testContext) => {
+	test('reports the rows on which a side fails', async (testContext) => {
 		const { project, run } = await makeProject(testContext);
 		await project.write(
 			'rewards/fails.reward.ts',

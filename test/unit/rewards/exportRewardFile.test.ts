@@ -83,7 +83,7 @@ test('column names and tags cannot change the program of an adapter', async () =
 	}
 });
 
-test('obstacles are rejected with one sentence', async () => {
+test('a file that cannot be exported is rejected with one sentence', async () => {
 	const request = { target: 'verl', python, folder: builtHostFolder() } as const;
 	const refused = async (name: string, source: string, pattern: RegExp, extra = {}) => {
 		const file = join(folder, name);

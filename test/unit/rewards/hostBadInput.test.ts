@@ -396,7 +396,7 @@ describe('a reward that prints', () => {
 	});
 	/** 1 GB if time permits. */
 	const bytes = Number(process.env.PRINTED_BYTES ?? 150_000_000);
-	/** For output in short lines, which takes much longer to print and follows the same path from there. */
+	/** For output in short lines, which takes much longer to print and is then handled in the same way. */
 	const lineBytes = bytes / 5;
 
 	const ways: Readonly<Record<string, readonly [string, string]>> = {
@@ -412,7 +412,7 @@ describe('a reward that prints', () => {
 		],
 	};
 	for (const [way, [name, body]] of Object.entries(ways)) {
-		it(`much output ${way} keeps the start, reports the truncation, and uses no extra memory`, async () => {
+		it(`a lot of output ${way} keeps the start, reports the truncation, and uses no extra memory`, async () => {
 			const text = name.endsWith('.py')
 				? `import os, subprocess, sys\ndef loud(completions, **k):\n    print("begin", flush=True)\n${body}\n    return [1] * len(completions)\n`
 				: `export const loud = () => {\n\tconsole.log("begin");\n${body}\n\treturn 1;\n};`;

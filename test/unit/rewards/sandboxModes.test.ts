@@ -221,7 +221,7 @@ describe('inherited file descriptors', () => {
 		assert.equal(stdout, 'true /dev/null\n');
 	});
 
-	it('that are already set are kept', async () => {
+	it('that are already set in stdio are kept', async () => {
 		const stdio: unknown[] = ['pipe', 'pipe', 'pipe', 'pipe', 'ignore'];
 		shutDescriptors(stdio, [3])();
 		assert.deepEqual(stdio, ['pipe', 'pipe', 'pipe', 'pipe', 'ignore']);

@@ -13,7 +13,7 @@ const ofLanguage = {
 	node: { file: 'main.cjs', flags: [], limits: { ...limits, memoryMb: 352, processes: 24 } },
 } as const;
 
-/** Programs typical of people and models; each prints "42" last. */
+/** Typical programs by people and models; each prints "42" last. */
 const python: Readonly<Record<string, string>> = {
 	threads:
 		'import threading\nr = []\nt = [threading.Thread(target=lambda: r.append(14)) for _ in range(3)]\n[x.start() for x in t]\n[x.join() for x in t]\nprint(sum(r))',
@@ -194,7 +194,7 @@ while True:
 		};
 		const left = zombiesWhere('leaves');
 		assert.match(left.gaps.join(), /a process that reaps finished sandboxes/);
-		// Killed sandboxes are reaped by their supervisor; the one left is from the check whether the sandbox works.
+		// Killed sandboxes are reaped by their supervisor; the one left is from the check that the sandbox works.
 		assert.deepEqual([left.ends, left.zombies], ['wall,wall,wall', 1]);
 		assert.doesNotMatch(zombiesWhere('reaps').gaps.join(), /reaps/);
 	});

@@ -22,7 +22,7 @@ function textsOf({ completion }: RolloutLine): string[] {
 	]);
 }
 
-/** Returns parts of texts, which a search for them must find. */
+/** Yields parts of texts, each of which a search must find. */
 function* partsOf(texts: readonly string[], random: Random): Generator<string> {
 	for (const text of texts) {
 		for (let i = 0; i < Math.min(12, text.length); i++) {
@@ -32,7 +32,7 @@ function* partsOf(texts: readonly string[], random: Random): Generator<string> {
 	}
 }
 
-test('no file is passed over that contains a text of its completions', async () => {
+test('no file that contains text of a completion is skipped', async () => {
 	const random = Random.of(1, 'parts');
 	const scanned = new Set<string>();
 	let filtered = 0;
@@ -68,7 +68,7 @@ test('no file is passed over that contains a text of its completions', async () 
 	assert.ok(filtered > 1000, `${filtered} parts`);
 });
 
-test('what is formatted again is found, and so are words that readers insert', async (t) => {
+test('reformatted values are found, and so are words that readers insert', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'raw-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	const args = '{"count": 1.50, "city": "Ul\\u006d", "ratio": NaN, "\\u4e2d\\u6587": [1, 2]}';
@@ -98,6 +98,6 @@ test('what is formatted again is found, and so are words that readers insert', a
 		}
 	}
 	assert.ok(filtered > 100, `${filtered} parts`);
-	// In strings that are stored as they are, numbers are the same.
+	// In strings that are stored verbatim, numbers do not change.
 	assert.notEqual(patternOf({ pattern: '12345', regex: false, caseSensitive: true }).literals, null);
 });

@@ -188,7 +188,7 @@ describe('text search', () => {
 				)
 				.join('\n'),
 			'rollouts/3.jsonl': escapedAll(JSON.stringify(row('Kaleidoscope', 3))),
-			// The text is at the border of two windows.
+			// The text crosses the boundary between two windows.
 			'rollouts/4.jsonl': JSON.stringify(row(`${'x'.repeat((2 << 20) - 20)}Kaleidoscope`, 4)),
 			'rollouts/5.jsonl': JSON.stringify(row('nothing', 5)),
 		};
@@ -271,7 +271,7 @@ describe('text search', () => {
 		assert.equal((await search(rolloutIndex, { pattern: 'aab' }, { runs: [run], steps: { to: 1 } })).hits, 100);
 	});
 
-	it('ends threads that have nothing to do, and starts others', async (context) => {
+	it('ends idle threads, and starts others when needed', async (context) => {
 		const run = await runIn(await folderFor(context));
 		const sharedThreads = new ThreadPool(2, 20);
 		context.after(() => sharedThreads.dispose());

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { boundInput } from '../../e2e/pages/boundedInput.ts';
 import { launchChromium, skip } from '../../support/chromium.ts';
 
-test('a key that a page does not acknowledge does not stop a test', { skip }, async (t) => {
+test('a key that a page does not acknowledge does not block a test', { skip }, async (t) => {
 	const browser = await launchChromium();
 	t.after(() => browser.close());
 	const page = await (await browser.newContext()).newPage();
@@ -14,7 +14,7 @@ test('a key that a page does not acknowledge does not stop a test', { skip }, as
 		});
 	});
 	let answered = false;
-	// The page answers after a minute, when this test is over.
+	// The page answers after a minute, when this test is already over.
 	void page
 		.evaluate(() => 1)
 		.then(
@@ -28,7 +28,7 @@ test('a key that a page does not acknowledge does not stop a test', { skip }, as
 	assert.ok(!answered);
 });
 
-test('keys and the mouse arrive as without a limit, and errors are passed on', { skip }, async (t) => {
+test('key and mouse events arrive as they do without a limit, and errors are passed on', { skip }, async (t) => {
 	const browser = await launchChromium();
 	t.after(() => browser.close());
 	const page = await (await browser.newContext()).newPage();

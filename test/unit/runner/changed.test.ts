@@ -20,7 +20,7 @@ const within = (budgetSeconds: number, ...files: string[]) =>
 const reach = (...files: string[]) =>
 	new Map(within(1e6, ...files).suites.map(({ name, files: chosen }) => [name, chosen]));
 
-test('a formula selects its own tests and those of the programs that use it', () => {
+test('a changed formula selects its own tests and those of the programs that use it', () => {
 	const chosen = reach('src/core/grpo/kl.ts');
 	assert.ok(chosen.get('unit')?.includes('test/unit/core/grpo/objective/rowLoss.test.ts'));
 	assert.ok(chosen.get('unit')?.includes('test/unit/engines/embedded/grpoRun.test.ts'));

@@ -9,7 +9,7 @@ import { ProcessFamily, processesIn } from '../../scripts/process.ts';
 
 const linux = process.platform === 'linux' ? false : 'processes are found in /proc';
 
-test('descendants without the environment of the family belong to it, also after their parent has exited', {
+test('descendants without the environment of the family belong to it, even after their parent has exited', {
 	skip: linux,
 }, async (t) => {
 	const folder = mkdtempSync(join(tmpdir(), 'family-'));

@@ -28,7 +28,7 @@ async function smallDisk(context: TestContext, size: string, options = ''): Prom
 	return folder;
 }
 
-test('on a full disk every write fails as such and loses nothing', async (context) => {
+test('on a full disk, every write fails with that reason and loses nothing', async (context) => {
 	const disk = await smallDisk(context, '1m');
 	if (disk === null) return;
 	const folder = join(disk, 'run');
@@ -60,7 +60,7 @@ test('on a full disk every write fails as such and loses nothing', async (contex
 		(await listCheckpoints(folder)).map(({ step }) => step),
 		[1],
 	);
-	// With free space again, the run continues where it was.
+	// With free space again, the run continues where it left off.
 	for (const name of await readdir(disk)) if (name.startsWith('ballast')) execFileSync('rm', [join(disk, name)]);
 	await writer.writeRollouts(2, many);
 	await writer.appendMetrics(metricsLine(2));

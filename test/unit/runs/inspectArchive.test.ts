@@ -74,7 +74,7 @@ describe('an Inspect .eval file', () => {
 		await refuses(many, /entry 2 in its directory is missing/);
 	});
 
-	test('is rejected with an action if Zstandard is not available', () => {
+	test('is rejected with a suggested action if Zstandard is not available', () => {
 		assert.match(withoutZstd('22.14.0').toString(), /not supported by Node\.js 22\.14\.0.*inspect log convert/s);
 	});
 });

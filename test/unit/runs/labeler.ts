@@ -1,4 +1,4 @@
-// Labels rollouts like one of several windows: <annotations folder> <group> <count>.
+// Labels rollouts as one of several windows does: <annotations folder> <group> <count>.
 import { StepLabels } from '../../../src/runs/stepLabels.ts';
 
 const [folder = '', group = '0', many = '1'] = process.argv.slice(2);

@@ -180,7 +180,7 @@ test('save_to_disk output gives the same problems, and the split of a DatasetDic
 	}
 });
 
-test('data that no recipe can read is rejected with its location and an action', async (t) => {
+test('data that no recipe can read is rejected with its location and a suggested action', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'open-dataset-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	const at = (name: string) => join(folder, name);

@@ -34,7 +34,7 @@ test('a picture is read as it was recorded', async () => {
 	assert.deepEqual(await readPicture(run, await keep(content)), { type: 'image/png', content });
 });
 
-test('other files in its place are not shown', async () => {
+test('other files in place of a picture are not shown', async () => {
 	for (const content of [
 		Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'),
 		Buffer.from('GIF89a'),
@@ -54,7 +54,7 @@ test('other files in its place are not shown', async () => {
 	assert.equal(await reasonOf(readPicture(run, pictureName(pngOf(7, 7)))), 'missing');
 });
 
-test('names lead nowhere else', async () => {
+test('names that refer to anything else are rejected', async () => {
 	const hash = 'a'.repeat(64);
 	for (const name of ['../run.json', `${hash}.svg`, `${hash}.png/..`, `../${hash}.png`, hash, '', `${hash}.png\n`]) {
 		await assert.rejects(readPicture(run, name), Failure, name);

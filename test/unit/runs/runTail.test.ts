@@ -111,7 +111,7 @@ test('each line is sent once and in order, however writes are split and timed', 
 		const count = 60;
 		const text = Buffer.from(
 			upTo(count)
-				// Multi-byte characters and line separators of Unicode are cut apart, too.
+				// Multi-byte characters and Unicode line separators are split, too.
 				.map((step) => formatLine({ step, time: step, stage: random.int(2) ? 'grpo' : 'é\u2028\r', reward: step / 7 }))
 				.join(''),
 		);
@@ -131,7 +131,7 @@ test('each line is sent once and in order, however writes are split and timed', 
 	}
 });
 
-test('an overview of a long file is sent before its lines and again after a reset, and each line still only once', async (context) => {
+test('an overview of a long file is sent before its lines and again after a reset, and each line is still sent only once', async (context) => {
 	const folder = await temporaryFolder(context);
 	await writeRun(folder);
 	const write = (count: number) =>
@@ -236,7 +236,7 @@ test('an in-place resume is sent from the start, with the new attempt', async (c
 	assert.deepEqual(view.steps, upTo(3));
 	assert.deepEqual(view.rollouts, upTo(3));
 	assert.equal(view.attempt, 2);
-	// Nothing followed the checkpoint, so only the attempt changes and no files.
+	// Nothing followed the checkpoint, so only the attempt changes, not the files.
 	const resets = view.resets;
 	await again.close();
 	const third = await RunWriter.reopen(folder);
@@ -315,7 +315,7 @@ test('nothing is sent after disposal', async (context) => {
 	assert.deepEqual(view.kinds, []);
 });
 
-test('a file that is written constantly is still read in between', async (context) => {
+test('a file that is constantly written to is still read in between', async (context) => {
 	const folder = await temporaryFolder(context);
 	const writer = await RunWriter.create(folder, initialRecord);
 	context.after(() => writer.close());

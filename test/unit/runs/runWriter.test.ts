@@ -62,7 +62,7 @@ test('written data can be read back', async (context) => {
 	assert.deepEqual(await readMetricsEnd(folder), await readMetrics(folder));
 });
 
-test('steps must increase strictly', async (context) => {
+test('steps must strictly increase', async (context) => {
 	const writer = await RunWriter.create(await temporaryFolder(context), initialRecord);
 	await writer.appendMetrics(metricsLine(2));
 	await assert.rejects(writer.appendMetrics(metricsLine(2)), { reason: 'internal' });

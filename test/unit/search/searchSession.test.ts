@@ -174,7 +174,7 @@ describe('a search with a log', () => {
 		);
 	});
 
-	it('reports the remaining budget at the end, including additional requests', async (context) => {
+	it('reports the remaining budget at the end, counting additional requests', async (context) => {
 		const folder = await folderFor(context);
 		const spec = specOf({
 			policy: { kind: 'scripted', file: await scriptIn(folder) },
@@ -190,7 +190,7 @@ describe('a search with a log', () => {
 		assert.deepEqual([session.left.tokens, session.progress.tokens], [1000 - totals.tokens, totals.tokens]);
 	});
 
-	it('can be extended, or continued below a node, after text by the user, and after a forced token', async (context) => {
+	it('can be extended, or continued below a node, after text from the user, or after a forced token', async (context) => {
 		const folder = await folderFor(context);
 		const search = contextFor(context, folder);
 		const log = join(folder, 'a.jsonl');

@@ -16,7 +16,7 @@ const start = {
 	...{ problem: { prompt: 'p' }, policy: { name: 'p' } },
 };
 
-test('a log that a newer version began is reported as such', async (context) => {
+test('a log started by a newer version is reported as such', async (context) => {
 	const log = join(await folderFor(context), 'a.jsonl');
 	await writeFile(log, `${JSON.stringify({ ...start, format: 99 })}\n`);
 	await assert.rejects(readTreeLog(log), {
@@ -26,7 +26,7 @@ test('a log that a newer version began is reported as such', async (context) => 
 	});
 });
 
-test('a log that only quotes those words is not', async (context) => {
+test('a log that merely contains the words "newer version" is read', async (context) => {
 	const log = join(await folderFor(context), 'a.jsonl');
 	await writeFile(log, `${JSON.stringify({ t: 'newer version', at: 0 })}\n${JSON.stringify(start)}\n`);
 	const { unreadable, faults, tree } = await readTreeLog(log);

@@ -35,7 +35,7 @@ test('a partial line left by a crash does not corrupt the next one', async (cont
 	assert.equal((await readFile(log, 'utf8')).split('\n')[1], '{"t":"score","at":0,"id":1,"scorer":"a","value":1}');
 });
 
-test('on a full disk a search ends with one sentence, and its log is intact up to the last line', async (context) => {
+test('on a full disk a search ends with a one-sentence error, and its log is intact up to the last line', async (context) => {
 	const disk = await smallDisk(context);
 	if (disk === null) return;
 	const search = contextFor(context, disk);
@@ -54,7 +54,7 @@ test('on a full disk a search ends with one sentence, and its log is intact up t
 	});
 });
 
-/** Mounts a memory file system of 256 KB, or returns null with the reason as a skip. */
+/** Mounts an in-memory file system of 256 KB, or skips the test with the reason and returns null. */
 async function smallDisk(context: TestContext): Promise<string | null> {
 	const folder = await mkdtemp(join(tmpdir(), 'search-disk-'));
 	try {

@@ -109,7 +109,7 @@ export function hostileMessages(
 	};
 }
 
-/** As `Object.fromEntries`, and `__proto__` is a name like any other. */
+/** Like `Object.fromEntries`, but treats `__proto__` as a name like any other. */
 function fromEntries(entries: readonly (readonly [string, unknown])[]): object {
 	const made = {};
 	for (const [name, value] of entries) {

@@ -56,7 +56,7 @@ export function quickViolations(): { readonly texts: string[]; readonly names: s
 		return (high + 0.05) / (low + 0.05);
 	};
 
-	/** Whether all controls that the element labels are disabled. */
+	/** Whether every control labeled by the element is disabled. */
 	const labelsDisabled = (element: Element): boolean => {
 		for (let at: Element | null = element; at; at = at.parentElement) {
 			if (at instanceof HTMLLabelElement && at.control?.matches(':disabled')) return true;
@@ -103,7 +103,7 @@ export function quickViolations(): { readonly texts: string[]; readonly names: s
 		const ratio = ratioOf(front, back);
 		const size = Number.parseFloat(style.fontSize);
 		const large = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
-		// Axe cannot judge single characters, which may be decoration, and on text in the color of its background.
+		// Axe cannot judge single characters, which may be decoration, or text in the color of its background.
 		if (ratio > (large ? 3 : 4.5) || text.length === 1 || ratio < 1.01 || labelsDisabled(element)) return;
 		const hex = (color: Color) =>
 			`#${color

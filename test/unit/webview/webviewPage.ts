@@ -11,8 +11,8 @@ import { quickViolations } from './quickViolations.ts';
 import { type ThemeName, themes } from './vscodeThemes.ts';
 
 /**
- * Whether pages are checked completely, as by `npm run acceptance -- pageLooks`: axe then checks all rules, including the
- * contrast, wherever it checks some.
+ * Whether pages are checked completely, as by `npm run acceptance -- pageLooks`: axe then checks all rules, including
+ * contrast, wherever it checks any.
  */
 export const complete = process.env.TEST_LOOKS === 'all';
 const bundles = join(import.meta.dirname, '../../../dist/webview');

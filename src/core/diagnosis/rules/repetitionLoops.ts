@@ -22,12 +22,16 @@ class LoopsWatch implements Watch {
 	step(facts: StepFacts): readonly RuleFinding[] | undefined {
 		this.#facts.push(facts);
 		if (this.#facts.count < limit('loopSteps')) return [];
+		// Every rollout of the last steps is read again at each step.
+		const loopShare = limit('loopShare');
 		let rollouts = 0;
 		let loops = 0;
 		for (const { group } of this.#facts.groups()) {
-			const known = group.repetition.filter((share) => share !== null);
-			rollouts += known.length;
-			loops += known.filter((share) => share >= limit('loopShare')).length;
+			for (const share of group.repetition) {
+				if (share === null) continue;
+				rollouts++;
+				if (share >= loopShare) loops++;
+			}
 		}
 		if (rollouts === 0 || loops / rollouts < limit('loopRollouts')) return [];
 		const share = loops / rollouts;

@@ -96,7 +96,7 @@ describe('p-values', () => {
 		assert.deepEqual(relationsAt(`top-p = ${link}`), [null]);
 	});
 
-	it('are only supported by p-values of the data', () => {
+	it('are supported only by p-values in the data', () => {
 		const holds = (text: string, name: string, exact: number) => supports(quotedNumbers(text)[0] as never, name, exact);
 		assert.ok(holds('p = 0.03', 'p', 0.0284));
 		assert.ok(!holds('p = 0.030', 'p', 0.0284));
@@ -139,7 +139,7 @@ describe('citations in Markdown', () => {
 		assert.deepEqual(numbersOf('0.5\n(rl://r/step/1)'), [[]]);
 	});
 
-	it('are limited, and long lines take linear time', () => {
+	it('are limited in number, and long lines take linear time', () => {
 		assert.equal(findCitations('rl://r '.repeat(20_000)).length, 10_000);
 		assert.deepEqual(findCitations(`${'1 step '.repeat(20_000)}[${'['.repeat(20_000)}`), []);
 		for (const text of [`rl://${')'.repeat(500_000)}`, 'a.'.repeat(250_000), 'rl://r!'.repeat(70_000)]) {

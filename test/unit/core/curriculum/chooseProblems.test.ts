@@ -35,7 +35,7 @@ it('takes problems within the range, and the nearest ones if there are too few',
 	assert.deepEqual(kinds(all), new Set([0, 1]));
 });
 
-it('takes all problems equally often as a control', () => {
+it('takes all problems equally often, as a control', () => {
 	const random = Random.of('uniform');
 	const counts = new Array<number>(30).fill(0);
 	for (let i = 0; i < 3000; i++) {
@@ -54,7 +54,7 @@ it('returns each problem once, and those of earlier rounds only if too few are l
 	assert.equal(new Set(chosen({}, 30, taken)).size, 30);
 });
 
-it('returns to problems that were not solved, because their rate is not certain', () => {
+it('returns to problems that were not solved, because their pass rate is uncertain', () => {
 	const rates = withResults(known, [{ problem: 0, successes: 0, failures: 8 }], 0);
 	const random = Random.of('again');
 	let times = 0;

@@ -13,7 +13,7 @@ import {
 const near = (actual: number, expected: number, by: number) =>
 	assert.ok(Math.abs(actual - expected) <= by, `${actual} is not ${expected} ± ${by}`);
 
-// MoPPS's update of its authors' code: alpha = alpha * decay + 1 * (1 - decay) + successes, with a prior of 1.
+// MoPPS's update in its authors' code: alpha = alpha * decay + 1 * (1 - decay) + successes, with a prior of 1.
 it('matches the update of MoPPS', () => {
 	const random = Random.of('mopps');
 	let [alpha, beta] = [1, 1];
@@ -36,12 +36,12 @@ it('does not modify the rates it was given', () => {
 	assert.deepEqual(before, unknownPassRates(1));
 });
 
-it('knows a problem with nothing but failures from one that was not sampled', () => {
+it('distinguishes a problem with only failures from one that was never sampled', () => {
 	const rates = withResults(unknownPassRates(1), [{ problem: 0, successes: 0, failures: 8 }], 0);
 	assert.ok(isMeasured(rates, 0));
 });
 
-it('gives the chance of a dead group', () => {
+it('gives the probability of a dead group', () => {
 	// With an unknown pass rate, each number of correct completions is equally likely.
 	for (const size of [2, 8, 16]) near(deadChance(unknownPassRates(1), 0, size), 2 / (size + 1), 1e-12);
 	const rates = withResults(unknownPassRates(1), [{ problem: 0, successes: 3, failures: 7 }], 0.5);

@@ -10,7 +10,7 @@ function readPrompt(prompt: string) {
 	return { edges: list.split(' '), start, ends: [...ends] };
 }
 
-/** Returns the distance of every node that can be reached. */
+/** Returns the distance to every reachable node. */
 function distances(edges: readonly string[], start: string): Map<string, number> {
 	const found = new Map([[start, 0]]);
 	const queue = [start];
@@ -54,7 +54,7 @@ describe('graph-path', () => {
 		});
 	}
 
-	it('cannot be answered by the order of the ends, or by their edges alone', () => {
+	it('cannot be answered from the order of the ends, or from their edges alone', () => {
 		const problems = problemsOf({}, 4000);
 		const share = (guess: (problem: ReturnType<typeof readPrompt>) => number) => {
 			const correct = problems.filter(({ prompt, answer }) => {
@@ -88,12 +88,12 @@ describe('graph-path', () => {
 		assert.ok(forward.length > 50 && backward.length > 50, `${forward.length}, ${backward.length}`);
 	});
 
-	it('requires nodes for both paths', () => {
+	it('requires enough nodes for both paths', () => {
 		assert.throws(() => createTask({ task: 'graph-path', terms: 6, nodes: 13 }), /at least 14/);
 		assert.throws(() => createTask({ task: 'graph-path', length: 3 }), /no setting "length"/);
 	});
 
-	it('judges the answer alone, and no row without one', () => {
+	it('checks only the answer, and accepts nothing for a row without one', () => {
 		const { verify } = createTask({ task: 'graph-path' });
 		assert.ok(verify({ answer: 'c', row: {} }, ' c\n'));
 		for (const wrong of ['', 'C', 'cc', 'c d', 'c;', 'abc']) assert.ok(!verify({ answer: 'c', row: {} }, wrong), wrong);

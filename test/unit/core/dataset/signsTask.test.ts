@@ -30,7 +30,7 @@ function problemsOf(settings: Omit<TaskDataset, 'task'>, count: number) {
 }
 
 describe('worked solutions of signs', () => {
-	it('make different tries without a mistake, and end with the answer of the last one', () => {
+	it('never make a mistake or repeat a try, and end with the answer of the last one', () => {
 		const seen = { first: 0, later: 0, missed: 0, right: 0 };
 		for (const { solution, stated, answer, row, prompt } of problemsOf({ modulus: 7 }, 3000)) {
 			const { numbers, target } = row as { numbers: number[]; target: number };
@@ -48,18 +48,18 @@ describe('worked solutions of signs', () => {
 			seen[tries.at(-1)?.value === target ? 'right' : 'missed']++;
 			assert.equal(answer.replace(/[+-]/g, ' '), numbers.join(' '));
 		}
-		// Few of them continue after a miss, so most answers are wrong.
+		// Few of them continue after a miss, so most answers are incorrect.
 		assert.ok(seen.later > 200 && seen.later < 420 && seen.right < 1150 && seen.missed > 1850, JSON.stringify(seen));
 	});
 
-	it('continue until the result is the target in full style', () => {
+	it('in full style, continue until the result is the target', () => {
 		const task = createTask({ task: 'signs', style: 'full' });
 		const problems = problemsOf({ style: 'full' }, 300);
 		for (const problem of problems) assert.ok(task.verify(problem, problem.stated ?? assert.fail()), problem.prompt);
 		assert.ok(problems.filter(({ solution }) => solution.includes('try again')).length > 200);
 	});
 
-	it('are not what plain text contains, which lists tries up to a hit in other words', () => {
+	it('differ from plain text, which lists tries up to a hit in other words', () => {
 		const { text = assert.fail() } = taskSource(createTask({ task: 'signs' }));
 		for (let i = 0; i < 100; i++) {
 			const [, numbers = '', target, tries = ''] = /^([\d ]+)=(\d) (.*)$/.exec(text(1, i)) ?? assert.fail(text(1, i));
@@ -92,12 +92,12 @@ describe('answers to signs', () => {
 		}
 	});
 
-	it('can reach the target by any signs, modulo 9', () => {
+	it('can reach the target with any signs, modulo 9', () => {
 		assert.ok(isCorrect('3+5+8+2', { target: 0 }) && isCorrect('3-5-8-2', { target: 6 }));
 		assert.ok(!isCorrect('3+5+8+2', { target: 1 }));
 	});
 
-	it('are wrong for a malformed row', () => {
+	it('are incorrect for a malformed row', () => {
 		for (const bad of [
 			...[{ numbers: null }, { numbers: '3582' }, { numbers: [] }, { numbers: [3, 5, 8, '2'] }, { numbers: [3, 5, 8] }],
 			...[

@@ -59,7 +59,7 @@ function wrongAnswers({ answer, row }: TaskProblem): string[] {
 }
 
 describe('sums to judge', () => {
-	it('are as often correct as not, and the answer says which', () => {
+	it('are correct about half the time, and the answer states whether they are', () => {
 		const task = createTask({ task: 'addition', digits: 2, judged: 1 });
 		const problems = Array.from({ length: 1000 }, (_, i) => task.sample(Random.of('judged', i)));
 		for (const { prompt, answer, row, key } of problems) {
@@ -93,7 +93,7 @@ describe('problems that the policy poses', () => {
 		}
 	});
 
-	it('are not whatever the policy writes', () => {
+	it('are rejected if the operand is malformed or out of range, or the result is negative', () => {
 		for (const text of ['', '034', '100', '-3', '+3', '3.0', '1e1', '34=68', '12+3', '３', 'x']) {
 			assert.equal(proposals.read(asked(34, '+'), text), null, text);
 		}

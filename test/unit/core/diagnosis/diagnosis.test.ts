@@ -201,7 +201,7 @@ describe('series', () => {
 		assert.equal(recent.median(), 4.5);
 	});
 
-	it('keep the whole course in a few values', () => {
+	it('summarize the whole history in a few values', () => {
 		const course = new Course();
 		for (let i = 0; i < 100_000; i++) course.push(i);
 		assert.ok(Math.abs(course.median() - 50_000) < 1000, `${course.median()}`);

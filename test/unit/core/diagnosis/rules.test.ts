@@ -27,7 +27,7 @@ const only = (whole: WholeRun, run: DiagnosisRun = ownRun) => {
 };
 
 describe('no rule', () => {
-	it('fires on a run that goes well, whatever the noise', () => {
+	it('fires on a healthy run, whatever the noise', () => {
 		for (let seed = 1; seed <= 40; seed++) {
 			assert.deepEqual(
 				ids({ metrics: rows(600, healthy, { seed }), steps: steps(300, [alive, group()]) }),
@@ -367,12 +367,12 @@ describe('an environment', () => {
 		}));
 	const half = <T>(a: T, b: T): T[] => [...fill(a, 4), ...fill(b, 4)];
 
-	it('is silent if its tools work', () => {
+	it('causes no alert if its tools work', () => {
 		const fine = group({ episodes: half(episode(), episode({ failures: 1 })), reward: half(1, 0) });
 		assert.deepEqual(ids({ metrics: rows(200, tools(2, 0.1)), steps: steps(200, [fine, alive]) }), []);
 	});
 
-	it('whose calls fail is reported, unless fewer and fewer do', () => {
+	it('whose tool calls fail is reported, unless failures are decreasing', () => {
 		const failing = group({ episodes: fill(episode({ failures: 2 })), reward: half(1, 0) });
 		const alert = only({ metrics: rows(60, tools(2, 0.8)), steps: steps(60, [failing]) });
 		assert.equal(alert.id, 'tool-errors');
@@ -384,13 +384,13 @@ describe('an environment', () => {
 		assert.deepEqual(ids({ metrics: rows(60, none) }), ['tool-unused']);
 	});
 
-	it('that is never called is reported', () => {
+	it('whose tools are never called is reported', () => {
 		const alert = only({ metrics: rows(60, tools(0.01, 0)) });
 		assert.deepEqual([alert.id, alert.recipe?.path], ['tool-unused', ['stages']]);
 		assert.deepEqual(ids({ metrics: rows(60, tools(0.2, 0)) }), []);
 	});
 
-	it('whose episodes are cut is reported with the limit', () => {
+	it('whose episodes are cut short is reported with the limit', () => {
 		const cut = (by: EpisodeFacts['cut']) => [
 			group({ episodes: half(episode(), episode({ cut: by })), reward: half(1, 0) }),
 		];
@@ -404,7 +404,7 @@ describe('an environment', () => {
 		assert.deepEqual(ids({ metrics: rows(60, tools(2, 0)), steps: steps(2, cut('turns')) }), []);
 	});
 
-	it('that pays without being used is reported', () => {
+	it('that rewards episodes without tool calls is reported', () => {
 		const episodes = half(episode(), episode({ calls: 0 }));
 		const paid = (reward: number[]) => ({
 			metrics: rows(60, tools(1, 0)),

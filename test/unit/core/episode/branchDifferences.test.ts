@@ -21,7 +21,7 @@ const branch = (turns: ShownTurn[], more: Partial<EpisodeBranch> = {}): EpisodeB
 });
 
 describe('the state of an instance', () => {
-	it('changes in attributes and inside of their values', () => {
+	it('changes in attributes and inside their values', () => {
 		const before = { tries: 0, board: [[0, 1], [2]], at: { x: 1, y: 1 }, gone: 'a', same: [1] };
 		const after = {
 			tries: 1,
@@ -48,14 +48,14 @@ describe('the state of an instance', () => {
 		assert.deepEqual(stateChanges(JSON.parse('{"__proto__": 1}'), {}).length, 1);
 	});
 
-	it('has a limited number of changes', () => {
+	it('has at most 200 changes', () => {
 		const many = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`a${i}`, i]));
 		assert.equal(stateChanges({}, many).length, 200);
 	});
 });
 
 describe('two episodes', () => {
-	it('are the same', () => {
+	it('are the same if only their times differ', () => {
 		const one = branch([turn(1, 'higher')], { reward: { value: 1 } });
 		const { first, text, turns } = branchDifference(
 			one,
@@ -108,7 +108,7 @@ describe('two episodes', () => {
 		assert.deepEqual([first, reward, turns[0]?.reward], [null, false, false]);
 	});
 
-	it('do not differ in what a rollout records of a long state', () => {
+	it('do not differ if one has the short form of a long state, as a rollout records it', () => {
 		const text = 'x'.repeat(500);
 		const whole = branch([turn(1, 'higher', { state: { text, tries: 1 } })]);
 		const recorded = (tries: number) => branch([turn(1, 'higher', { state: shortState({ text, tries }) })]);

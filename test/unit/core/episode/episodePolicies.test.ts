@@ -31,7 +31,7 @@ const turn = (content: string, done: boolean | null = false): EpisodeTurn => ({
 });
 
 describe('the solution of a row', () => {
-	it('is a list of calls, by themselves, in groups, or as in chat messages', () => {
+	it('is a list of calls: single, in groups, or in the format of chat messages', () => {
 		const a = { name: 'a', arguments: { x: 1 } };
 		assert.deepEqual(solutionOf({ calls: [a, [a, { name: 'b' }], { type: 'function', function: a }] }), {
 			turns: [[a], [a, { name: 'b', arguments: {} }], [a]],
@@ -39,12 +39,12 @@ describe('the solution of a row', () => {
 		assert.deepEqual(solutionOf({ calls: [] }), { turns: [] });
 	});
 
-	it('is missing without the column, and in rows whose solution is a text', () => {
+	it('is missing without the column, and in rows whose solution is text', () => {
 		for (const row of [{}, { calls: null }, { solution: 'First, ...' }])
 			assert.deepEqual(solutionOf(row), { turns: null });
 	});
 
-	it('is reported if it is something else', () => {
+	it('is reported if it is anything else', () => {
 		for (const calls of [
 			5,
 			'text',
@@ -94,7 +94,7 @@ describe('random arguments', () => {
 		}
 	});
 
-	it('sometimes leave out what is optional, and use numbers within the range of those seen', () => {
+	it('sometimes omit optional ones, and use numbers within the range of those seen', () => {
 		const made = schema({ n: { type: 'integer' } }, []);
 		const drawn = Array.from({ length: 300 }, (_, seed) => draw(made, seed).n as number | undefined);
 		const present = drawn.filter((n) => n !== undefined);
@@ -121,7 +121,7 @@ describe('policies', () => {
 		assert.equal(scriptPolicy([])(view()), null);
 	});
 
-	it('the random one gives the same calls for the same view, others for another seed, and stops when done', () => {
+	it('the random one makes the same calls for the same view, others for another seed, and stops when done', () => {
 		const tools = [tool(schema({ n: { type: 'integer' } }))];
 		const calls = (seed: number) => JSON.stringify(randomPolicy(tools, seed)(view(turn('a'))));
 		assert.equal(calls(1), calls(1));

@@ -74,7 +74,7 @@ describe('labeled episodes', () => {
 		});
 	}
 
-	it('are not met by an episode that failed', () => {
+	it('do not match an episode that failed', () => {
 		const [labeled] = parseEpisodes(line({ expect: { reward: 0.5 } })).episodes;
 		const error = { during: 'reset' as const, kind: 'threw' as const, message: "KeyError: 'x'.", line: 7 };
 		assert.ok(labeled);

@@ -6,7 +6,7 @@ const ends = (length: number) => `… (${length} characters)`;
 const many = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`attribute ${i}`, 'x'.repeat(i)]));
 
 describe('the short form of a state', () => {
-	it('is the state, if that is short', () => {
+	it('is the state itself if that is short', () => {
 		const state = { number: 4, done: false, board: [[1], []], at: { x: null }, text: 'é' };
 		assert.deepEqual(shortState(state), state);
 		assert.deepEqual(shortState({}), {});
@@ -25,7 +25,7 @@ describe('the short form of a state', () => {
 		assert.equal(JSON.stringify(shortState({ text: '🙂'.repeat(200), a: undefined })).includes('\\ud83d'), false);
 	});
 
-	it('has at most 1,000 characters, and counts the attributes that are missing', () => {
+	it('has at most 1,000 characters, and counts the omitted attributes', () => {
 		for (const state of [many, { ...many, '...': '36 more' }, { ['\0'.repeat(80)]: '\0'.repeat(999), a: 1 }]) {
 			const short = shortState(state);
 			const { '...': rest, ...kept } = short;
@@ -49,7 +49,7 @@ describe('two states', () => {
 		assert.deepEqual(comparableStates(shortState(many), many), [shortState(many), shortState(many)]);
 	});
 
-	it('are compared whole if both are', () => {
+	it('are compared in full if both are whole', () => {
 		const other = { ...whole, text: `${'x'.repeat(299)}y` };
 		assert.deepEqual(comparableStates(whole, other), [whole, other]);
 	});

@@ -52,13 +52,13 @@ describe('a tool call in text', () => {
 		);
 	});
 
-	it('is none without both tags', () => {
+	it('requires both tags', () => {
 		for (const text of ['', 'guess 50', '<call>guess 50', 'guess 50</call>', '</call>guess 1<call>']) {
 			assert.deepEqual(parseToolCalls(text, tags, tools), [], text);
 		}
 	});
 
-	it('that cannot be read has its text as arguments, which the environment answers with an error', () => {
+	it('that cannot be parsed has its text as arguments, which the environment rejects with an error', () => {
 		for (const [text, name] of [
 			['{"name": "guess", "arguments": ', ''],
 			['{"name": 3}', ''],
@@ -76,7 +76,7 @@ describe('a tool call in text', () => {
 		}
 	});
 
-	it('keeps values that do not fit the schema, and arguments that it does not have', () => {
+	it('keeps values that do not fit the schema, and arguments that the schema lacks', () => {
 		assert.deepEqual(parse('guess high')[0]?.arguments, { number: 'high' });
 		assert.deepEqual(parse('guess 99999999999999999999')[0]?.arguments, { number: '99999999999999999999' });
 		assert.deepEqual(parse('guess(1, 2, x=3)')[0]?.arguments, { number: 1, argument2: 2, x: 3 });
@@ -91,7 +91,7 @@ describe('a tool call in text', () => {
 });
 
 describe('reading hostile text', () => {
-	it('never throws, and long text takes no longer than reading it', () => {
+	it('never throws, and stays fast for long text', () => {
 		const parts = [
 			'<call>',
 			'</call>',
@@ -127,7 +127,7 @@ describe('reading hostile text', () => {
 });
 
 describe('a rendered call', () => {
-	it('is compact where that is read as the same call', () => {
+	it('is compact where the compact form is parsed as the same call', () => {
 		assert.equal(renderToolCall({ name: 'guess', arguments: { number: 50 } }, tools), 'guess 50');
 		assert.equal(renderToolCall({ name: 'move', arguments: { steps: 3, direction: 'up' } }, tools), 'move 3 up');
 		assert.equal(renderToolCall({ name: 'look', arguments: {} }, tools), 'look');
@@ -137,7 +137,7 @@ describe('a rendered call', () => {
 		);
 	});
 
-	it('is read as the same call, whatever its arguments are', () => {
+	it('is parsed as the same call, whatever its arguments are', () => {
 		const values = [
 			'',
 			' ',

@@ -80,7 +80,7 @@ describe('the form of a tool', () => {
 		assert.deepEqual(read({ type: 'integer' }, { given: 'omitted', text: 'x' }, false), {});
 	});
 
-	it('says what is wrong with a field', () => {
+	it('reports what is wrong with a field', () => {
 		assert.equal(read({ type: 'integer' }, value('1.5')), 'Enter an integer.');
 		assert.equal(read({ type: 'integer' }, value('99999999999999999')), 'Enter an integer of at most 15 digits.');
 		assert.equal(read({ type: 'number' }, value('')), 'Enter a number.');
@@ -91,7 +91,7 @@ describe('the form of a tool', () => {
 		assert.equal(read({ type: 'object' }, value('[]')), 'Enter a JSON object: { … }');
 	});
 
-	it('can be filled in with a call that it can express', () => {
+	it('can be filled in from a call that it can represent', () => {
 		const fields = formFields(
 			schemaOf({ a: { type: 'integer', nullable: true }, b: { enum: ['x', 'y'] }, c: { type: 'array' } }, ['a', 'b']),
 		);

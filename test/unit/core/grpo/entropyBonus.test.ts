@@ -17,7 +17,7 @@ test('an adaptive one applies at or below the target, rises there, and falls abo
 	});
 	assert.deepEqual(
 		weights.map(([weight]) => weight),
-		// Nothing before the first entropy is known, nor after one above the target.
+		// 0 until the first entropy is known, and after one above the target.
 		[0, 0, 0.25, 0.5, 0.6, 0, 0, 0],
 	);
 	assert.deepEqual(

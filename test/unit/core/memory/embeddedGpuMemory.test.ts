@@ -55,8 +55,8 @@ const softwareDriver = 12.7e6;
 const large = { layers: 12, width: 768, heads: 12, feedForward: 6528, context: 2048 };
 const largeStages = [sft(4), grpo(0.02)];
 
-describe('memory of the embedded engine on a GPU', () => {
-	test('memory measured on an H100 for 150 million parameters, within 15%', () => {
+describe('GPU memory estimate of the embedded engine', () => {
+	test('is within 15% of the memory measured on an H100 for 150 million parameters', () => {
 		const measured = [
 			['cuda', 15.499e9],
 			['webgpu', 13.997e9],
@@ -68,7 +68,7 @@ describe('memory of the embedded engine on a GPU', () => {
 		}
 	});
 
-	test('values of the programs of a run with 150 million parameters', () => {
+	test('covers the programs of a run with 150 million parameters', () => {
 		const { stages } = estimate(large, largeStages, 'cuda', { total: gibibytes(80) });
 		assert.deepEqual(
 			stages.map(({ rows, length }) => [rows, length]),
@@ -89,7 +89,7 @@ describe('memory of the embedded engine on a GPU', () => {
 	 * Peaks of a software GPU, measured with the driver of the tests (FAULTY_DRIVER_PEAK): one update of 32 rows, after
 	 * sampling and log-probabilities of the reference where the stage has them.
 	 */
-	test('WebGPU: memory measured on a software GPU, within 25%', () => {
+	test('for WebGPU, is within 25% of the memory measured on a software GPU', () => {
 		const measured = [
 			[{ layers: 2, width: 64, heads: 2, feedForward: 256, context: 40 }, grpoOf(4, 23), 37.8e6],
 			[{ layers: 3, width: 96, heads: 4, feedForward: 384, context: 64 }, grpoOf(3, 51), 79.7e6],
@@ -102,7 +102,7 @@ describe('memory of the embedded engine on a GPU', () => {
 		}
 	});
 
-	test('grows with the context, rows, a reference and the stages of a run; micro-batches are limited by the GPU', () => {
+	test('grows with the context, rows, a reference and the stages, and limits micro-batches to the GPU', () => {
 		const total = (stages: readonly object[], device = 'cuda', context = 2048) =>
 			estimate({ ...large, context }, stages, device, { total: gibibytes(140) }).total;
 		for (const device of ['cuda', 'webgpu']) {
@@ -116,7 +116,7 @@ describe('memory of the embedded engine on a GPU', () => {
 		assert.deepEqual([rows(gibibytes(8)), rows(gibibytes(140))], [4, 21]);
 	});
 
-	test('says whether it fits, what is not known, and which device was assumed', () => {
+	test('states whether the run fits, what is not known, and which device was assumed', () => {
 		const small = estimate(large, largeStages, 'cuda', { total: gibibytes(6) });
 		assert.equal(small.fits, false);
 		assert.match(small.advice ?? '', /"context".*"device" to "cpu"/);
@@ -132,7 +132,7 @@ describe('memory of the embedded engine on a GPU', () => {
 		}
 	});
 
-	test('an engine that only samples needs its weights and a cache', () => {
+	test('for an engine that only samples, covers its weights and a cache', () => {
 		const found = estimate(large, [], 'cuda', { total: gibibytes(80) });
 		assert.ok(found.tensors > 4 * found.parameters && found.tensors < 16 * found.parameters);
 		assert.equal(found.trained, 0);

@@ -167,7 +167,7 @@ describe('action for a stage', () => {
 		assert.equal(planStage(undefined, 'resumable', hash('a')), 'again');
 	});
 
-	test('it is skipped once the accuracy in its condition is reached', () => {
+	test('is to skip the stage once the accuracy in its condition is reached', () => {
 		const rl = (accuracy: number | null) => byName(state('rl', { status: 'finished', accuracy }));
 		assert.equal(skipReason(stage('more'), rl(0.89)), null);
 		assert.equal(skipReason(stage('more'), rl(null)), null);
@@ -178,7 +178,7 @@ describe('action for a stage', () => {
 		);
 	});
 
-	test('reason for waiting', () => {
+	test('has a reason if the stage must wait', () => {
 		assert.equal(waitReason(state('cold'), byName()), null);
 		assert.equal(waitReason(state('head'), byName(state('rl'), state('solve'))), 'waiting for rl and solve');
 		assert.equal(

@@ -5,7 +5,7 @@ import { StageFailure } from '../../../../src/core/pipeline/stageFailure.ts';
 
 const what = 'The stage "a" failed';
 
-test('a failure is named once: a stage that is already named is not named again', () => {
+test('a failure names its stage only once', () => {
 	const own = new StageFailure('a', 'missing', 'The stage "a" kept no pairs.');
 	assert.equal(StageFailure.naming('a', own, what), own);
 	const plain = StageFailure.naming('a', new Failure('full', 'No space.', 'Free some.'), what);

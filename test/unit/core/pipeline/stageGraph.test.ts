@@ -8,7 +8,7 @@ const stage = (name: string, after: string[], changes: Partial<GraphStage> = {})
 	...{ accuracy: null, seconds: 10, device: null, tokens: 100, costs: [], why: null, opens: true, ...changes },
 });
 
-test('stages are to the right of all that they depend on, without overlap, with the gain over the stage before', () => {
+test('stages are to the right of their dependencies, without overlap, with the gain over the previous stage', () => {
 	const nodes = stageGraph(
 		[
 			stage('cold', [], { accuracy: 0.25 }),
@@ -41,7 +41,7 @@ test('stages are to the right of all that they depend on, without overlap, with 
 
 const price = { amount: 0.25, currency: 'USD' };
 
-test('the rounds of a loop are one node per stage of the loop, or all are shown', () => {
+test('the rounds of a loop are folded into one node per stage, or shown separately', () => {
 	const rounds = [1, 2, 3].flatMap((number) => [
 		stage(`train-${number}`, [number === 1 ? 'cold' : `search-${number - 1}`], {
 			round: { of: 'train', number },

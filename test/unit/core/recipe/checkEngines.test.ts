@@ -82,7 +82,7 @@ describe('environments in the embedded engine', () => {
 	const alone = /^stages\[0\]\.credit_assignment: Only episodes have turns, so .* needs an "environment"\. Remove it/;
 	each('embedded', [[turn(), alone]]);
 	each('pytorch', [[{ ...hub, ...turn() }, alone]]);
-	/** What needs one advantage for all turns, by the name in the message. */
+	/** Settings that need one advantage for all turns, by the name in the message. */
 	const shared: Readonly<Record<string, object>> = {
 		maxrl: { advantage_estimator: 'maxrl' },
 		pass_at_k: { advantage_estimator: 'pass_at_k' },
@@ -98,7 +98,7 @@ describe('environments in the embedded engine', () => {
 	for (const [engine, own] of Object.entries(engines)) {
 		const credited = (more: object) =>
 			faults({ environment, rewards, ...own, ...turn(more) }).filter((fault) => fault.includes('].credit_assignment:'));
-		it(`${engine}: turns have no advantages of their own with what needs one per completion`, () => {
+		it(`${engine}: turns cannot have their own advantages with settings that need one per completion`, () => {
 			for (const [name, more] of Object.entries(shared)) {
 				const [found = '', ...others] = credited(more);
 				assert.match(found, /^stages\[0\]\.credit_assignment: Turns cannot have [^.]*\. Remove one of them\.$/, name);
@@ -107,7 +107,7 @@ describe('environments in the embedded engine', () => {
 				assert.deepEqual(credited({ ...more, credit_assignment: 'episode' }), []);
 			}
 		});
-		it(`${engine}: turns have their own advantages with other losses, and what selects tokens`, () => {
+		it(`${engine}: turns can have their own advantages with other losses and with token selection`, () => {
 			for (const more of [{}, { loss_type: 'sapo' }, { scale_rewards: 'batch' }, { top_entropy_quantile: 0.2 }]) {
 				assert.deepEqual(faults({ environment, rewards, ...own, ...turn(more) }), []);
 			}

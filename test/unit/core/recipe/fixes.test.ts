@@ -55,7 +55,7 @@ test('errors with one likely correction have a fix that corrects them', () => {
 	}
 });
 
-test('fixes keep comments and the rest of the text, and do nothing if the place is gone', () => {
+test('fixes keep comments and the rest of the text, and do nothing if their location is gone', () => {
 	const text = '{\n  // the recipe\n  "nmae": "a", // its name\n  "x": 1\n}\n';
 	const renamed = applyEdits(text, fixEdits(text, { kind: 'rename', path: ['nmae'], key: 'name' }));
 	assert.equal(renamed, text.replace('nmae', 'name'));

@@ -59,7 +59,7 @@ it('adds tokens for latent thoughts to the vocabulary, and room for them to the 
 	assert.deepEqual(buildTokenizer(written.template, ['ab']).symbols.slice(7), ['a', 'b']);
 });
 
-it('replaces one more step in each stage, and all that there are', () => {
+it('replaces one more step in each stage, up to all of them', () => {
 	const settings = { ...latent, thoughts_per_step: 2, separator: ';' };
 	const stages = [0, 9, 10, 19, 20, 30, 39, 1000].map((update) => latentFormAt(settings, update));
 	assert.deepEqual(
@@ -84,7 +84,7 @@ it('replaces one more step in each stage, and all that there are', () => {
 	assert.equal(writtenSteps('ab', { stage: 2, thoughts: 2, separator: ';' }), '');
 });
 
-it('evaluates in the form of the last update, also at the end of the run', () => {
+it('evaluates in the form of the last update, including at the end of the run', () => {
 	const settings = { ...latent, thoughts_per_step: 1, separator: ';' };
 	const stages = [
 		{ type: 'pretrain', steps: 5 },
@@ -138,4 +138,4 @@ for (const [what, recipe, pattern] of faults) {
 	});
 }
 
-it('accepts latent thoughts otherwise', () => assert.deepEqual(faultsOf({}), []));
+it('accepts a recipe without these errors', () => assert.deepEqual(faultsOf({}), []));

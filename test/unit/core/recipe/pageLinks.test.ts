@@ -33,7 +33,7 @@ it('links keys and values to pages, by the type of their stage', () => {
 	]);
 });
 
-it('survives text that is no recipe', () => {
+it('survives text that is not a recipe', () => {
 	for (const text of [
 		'',
 		'{',

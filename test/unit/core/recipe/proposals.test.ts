@@ -6,7 +6,7 @@ const own = { use: 'learnability' };
 const accuracy = { use: 'accuracy' };
 const addition = { task: 'addition', proposed: 0.3 };
 
-/** Returns the faults of a recipe whose policy poses problems. */
+/** Returns the errors in a recipe whose policy poses problems. */
 function faultsOf({
 	rewards = [accuracy, own],
 	dataset = addition,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { trainerFile, trainerTables } from '../../../scripts/trainerTables.ts';
 
-it('the trainer refuses the options of TRL that the editor refuses, with the same words', () => {
+it('the trainer rejects the TRL options that the editor rejects, with the same messages', () => {
 	const name = 'trl/elsewhere.json';
 	assert.equal(readFileSync(trainerFile(name), 'utf8'), trainerTables[name], 'node test/scripts/writeTrainerTables.ts');
 });

@@ -26,7 +26,7 @@ function trained(name: string, accuracies: readonly number[], last: { kl?: numbe
 	return { ...stage(name, 'grpo', ['base']), run: madeRun({ title: name, stages: [own] }) };
 }
 
-/** `dapo` answers `right` of twelve questions, its start four. */
+/** In it, `dapo` answers `right` of twelve questions correctly, and its start four. */
 function pipeline(right: number, accuracies: readonly number[], entropy: number): ReportedPipeline {
 	const measure = (name: string, known: number) => ({
 		...stage(`measure-${name}`, 'evaluate', [name]),
@@ -68,7 +68,7 @@ test('several pipelines are pooled by question, and stages that did not reach th
 	assert.match(table?.note ?? '', /over the questions of all pipelines/);
 });
 
-test('nothing is invented where there is nothing to compare', () => {
+test('there is no table without stages to compare, and no step count without an improvement', () => {
 	const one = pipeline(10, [0.2, 0.6], 0.1);
 	const single = { ...one, stages: one.stages.filter(({ name }) => name !== 'grpo') };
 	assert.deepEqual(siblingsTables([single]), [], 'a single stage');

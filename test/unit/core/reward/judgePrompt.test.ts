@@ -5,7 +5,7 @@ import { judgeMessage, readVerdict } from '../../../../src/core/reward/judgeProm
 const texts = { problem: '3+4?', gold: '7', response: 'seven' };
 const scale: [number, number] = [0, 10];
 
-test('a judge is told the verdict format, and its verdict is parsed', () => {
+test("a judge's prompt states the verdict format, and its verdict is parsed", () => {
 	const yesNo = judgeMessage(texts, { verdict: 'yes-no', scale, prompt: undefined }, 'c0de');
 	assert.match(yesNo, /end with exactly one line:\nVERDICT c0de: YES or NO$/);
 	const score = judgeMessage(texts, { verdict: 'score', scale, prompt: undefined }, 'c0de');

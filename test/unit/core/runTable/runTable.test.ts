@@ -17,7 +17,7 @@ function row(name: string, changes: Partial<RunTableRow> = {}): RunTableRow {
 
 const names = (rows: readonly RunTableRow[]) => rows.map(({ name }) => name);
 
-test('recipes become values by path, whatever they contain', () => {
+test('flattens a recipe with any content into values keyed by path', () => {
 	const flat = flattenRecipe({ long: 'x'.repeat(300) }).long;
 	assert.match(String(flat), /^x{188}… #[0-9a-z]{1,7}$/);
 	assert.notEqual(flattenRecipe({ long: `${'x'.repeat(299)}y` }).long, flat, 'the ends differ');
@@ -47,7 +47,7 @@ test('recipes become values by path, whatever they contain', () => {
 	assert.equal(Object.keys(flattenRecipe(wide)).length, 400);
 });
 
-test('columns are those that runs have; recipe keys are shown if their values differ', () => {
+test('columns cover everything the runs have; recipe keys are shown by default only if their values differ', () => {
 	const rows = [
 		row('a', { recipe: { seed: 1, 'stages[0].beta': 0.1, 'model.width': 64 }, metrics: { reward: 1, kl: 0 } }),
 		row('b', { recipe: { seed: 2, 'stages[0].beta': 0.2, 'model.width': 64 } }),
@@ -99,7 +99,7 @@ test('filters match words, and compare columns by name or by the end of their pa
 	assert.equal(parseRunFilter('a "unclosed', columns).fault, null);
 });
 
-test('sorting is stable, puts missing values last, and texts by their numbers', () => {
+test('sorting is stable, puts missing values last, and orders strings by the numbers in them', () => {
 	const value = (key: string) => ({ value: (one: RunTableRow) => one.recipe[key] ?? null });
 	const rows = [
 		row('a', { recipe: { x: 2 } }),
@@ -117,7 +117,7 @@ test('sorting is stable, puts missing values last, and texts by their numbers', 
 	assert.deepEqual(names(sortRuns(texts, value('x'), false)), ['n', 's 9', 's 10']);
 });
 
-test('runs that differ only in their seed are a group, with mean and standard deviation', () => {
+test('runs that differ only in seed form a group with a mean and standard deviation', () => {
 	const seeded = (seed: number, beta: number, reward: number) =>
 		row(`b${beta}`, { folder: `/${seed}/${beta}`, recipe: { seed, beta }, metrics: { reward } });
 	const rows = [

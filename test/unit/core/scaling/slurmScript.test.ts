@@ -66,7 +66,7 @@ interface Stage {
 	script(more?: Partial<SlurmOptions>): Promise<string>;
 }
 
-/** Programs that replace Slurm and the driver. The script itself is real. */
+/** Stubs for Slurm and the driver. The script itself is real. */
 async function stage(context: TestContext, driver: string): Promise<Stage> {
 	const folder = await temporaryFolder(context);
 	const run = join(folder, "it's a run");
@@ -78,7 +78,7 @@ async function stage(context: TestContext, driver: string): Promise<Stage> {
 		driver,
 		python: `printf '%s\\n' "$REASONING_LAB_TRAINER_SOCKET $REASONING_LAB_TRAINER_TOKEN" "$MASTER_ADDR" "$@" > ${JSON.stringify(join(folder, 'ranks'))}; : > ${JSON.stringify(join(folder, 'begun'))}`,
 	};
-	// It also replaces Node, which is asked for its version first.
+	// Node, whose version the script checks first, is replaced too.
 	programs.driver = `[ "$1" = -p ] && { echo "\${NODE_VERSION:-24.1.0}"; exit; }\n${driver}`;
 	for (const [name, text] of Object.entries(programs)) {
 		await writeFile(join(bin, name), `#!/bin/bash\n${text}\n`);
@@ -158,7 +158,7 @@ test('the signal before the time limit is sent to the driver, and the job waits 
 	await readFile(join(folder, 'stopped'));
 });
 
-test('a driver that rejects the run ends the job with its status', {
+test("a driver that rejects the run ends the job with the driver's exit status", {
 	skip: process.platform === 'win32',
 }, async (context) => {
 	const { folder, run, script } = await stage(context, 'echo "The recipe is at fault." >&2; exit 2');

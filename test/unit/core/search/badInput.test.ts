@@ -167,7 +167,7 @@ test('a policy that throws midway ends the search, which keeps its results and c
 	}
 });
 
-test('a scorer that throws, returns too few values, or returns a non-number', async () => {
+test('a scorer that throws or returns too few values ends the search, and non-numeric values are ignored', async () => {
 	const scorer = (score: Scorer['score']): Scorer => ({ name: 'odd', scope: 'step', oracle: false, score });
 	const throwing = scorer(async () => {
 		throw new Error('out of memory');

@@ -194,7 +194,7 @@ test('a small token budget is shared: many requests run concurrently, and those 
 			{ concurrency: 16, policy, sampling: { maxTokens: 200 }, budget: { tokens: 900 } },
 		);
 		assert.equal(totals.tokens, 900);
-		// All completions are complete except the one truncated by the end of the budget.
+		// Every completion is complete except those truncated when the budget ran out.
 		const cut = tree.nodes.slice(1).filter(({ final }) => !final);
 		assert.ok(cut.length <= (prefix ? 16 : 1), `${cut.length}`);
 		for (const { text, final } of tree.nodes.slice(1)) {

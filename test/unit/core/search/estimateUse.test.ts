@@ -53,7 +53,7 @@ test('a search uses between half and twice as many tokens as estimated', async (
 	assert.equal(await used('best-of-n', { n: 10 }), estimate('best-of-n', { n: 10 })?.tokens);
 });
 
-test('a token budget limits the estimate, and what depends on replies is unknown', () => {
+test('a token budget caps the estimate, and usage that depends on replies is unknown', () => {
 	assert.deepEqual(estimate('best-of-n', { n: 10 }, { tokens: 100 }), { tokens: 100, limited: true });
 	assert.deepEqual(estimate('best-of-n', { n: 10 }, { tokens: 1000 }), { tokens: 400, limited: false });
 	assert.equal(estimate('least-to-most', {}), null);

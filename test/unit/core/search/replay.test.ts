@@ -89,7 +89,7 @@ const fresh = (events: readonly TreeEvent[]): SearchTree => {
 	return tree;
 };
 
-test('any position can be replayed in any order while the log grows', async () => {
+test('positions can be replayed in any order while the log grows', async () => {
 	for (const [name, params] of searches) {
 		const events = await logOf(name, params);
 		const more = { ...options(name, params), resume: { events: [...events], action: 'more' } } as const;
@@ -119,7 +119,7 @@ test('any position can be replayed in any order while the log grows', async () =
 		}
 		assert.equal(replay.treeAt(1e9).events, replay.length);
 		assert.equal(replay.treeAt(-5).events, 0);
-		// A copy does not change.
+		// A copy is unaffected by later replays.
 		const kept = replay.treeAt(50).copy();
 		const before = stateOf(kept);
 		replay.treeAt(replay.length);
@@ -246,7 +246,7 @@ test('a user edits a step, forces a token, or branches, and the strategy continu
 	}
 });
 
-test('identical requests in different parts of a search use different seeds; a truncated log continues with its own', async () => {
+test('identical requests in different parts of a search use different seeds; a truncated log continues with its own seeds', async () => {
 	const seeds: number[] = [];
 	const asking: AnyStrategy = {
 		...strategyOf('best-of-n'),

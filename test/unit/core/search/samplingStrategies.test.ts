@@ -83,7 +83,7 @@ test('the first of tied answers is picked, or the first completion if there are 
 	assert.deepEqual([none.outcome.answer, none.outcome.best], [null, [0, 1]]);
 });
 
-test('the end event contains whether the answer is the gold answer', async () => {
+test('the end event records whether the answer matches the gold answer', async () => {
 	for (const [answer, correct] of [
 		['#### 5', true],
 		['6', false],

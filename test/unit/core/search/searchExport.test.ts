@@ -211,7 +211,7 @@ describe('Monte Carlo step labels', () => {
 		assert.equal(softLabel({ right: 0, total: 0 }), null);
 	});
 
-	it('are written for TRL and as Math-Shepherd', () => {
+	it('are written in the TRL and Math-Shepherd formats', () => {
 		const labeled = labeledSolutions(addition(), right);
 		const seven = labeled.find(({ end }) => end === 6);
 		assert.deepEqual(seven?.soft, [0.5, 0, 0]);
@@ -237,8 +237,8 @@ describe('Monte Carlo step labels', () => {
 		assert.deepEqual(completionsOf(addition(), rightByScore('none'))[1], { right: 0, total: 0 });
 	});
 
-	it("complete every step in a solution the given number of times, and estimate the policy's success rates", async () => {
-		// From the first step, every second completion is correct; from the incorrect second step, none is.
+	it("estimate the policy's success rates from the given number of completions of every step in a solution", async () => {
+		// From the first step, every other completion is correct; from the incorrect second step, none is.
 		const policy = thoughtPolicy(({ prefix, stop }, i) => {
 			if (stop.includes('\n'))
 				return prefix === '' ? 'first\n' : prefix === 'first\n' ? 'wrong\n' : '<answer>4</answer>';
@@ -254,7 +254,7 @@ describe('Monte Carlo step labels', () => {
 		const { tree, outcome } = await runSearch(options);
 		assert.equal(outcome.stop, 'complete');
 		const [solution] = labeledSolutions(tree, right);
-		// The first step only counts its own completions, not those of the incorrect step after it.
+		// The first step counts only its own completions, not those of the incorrect step after it.
 		assert.deepEqual(solution?.soft, [0.5, 0, 0]);
 		assert.equal(labeledSolutions(tree, right).length, 1);
 		assert.equal(tree.nodes.length, 1 + 3 + 2 * 8);

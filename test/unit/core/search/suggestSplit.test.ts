@@ -5,7 +5,7 @@ import { r1Tags } from '../../../../src/core/trace/trace.ts';
 
 const samples = (text: string, tokens: number | null = null): SampledText[] => Array(5).fill({ text, tokens });
 
-test('the split is the longest unit of which completions have several', () => {
+test('the suggested split is the longest unit that occurs several times in a completion', () => {
 	const lines = '<think>\n3 * 4 = 12\n12 + 5 = 17\n17 - 2 = 15\n</think>\n<answer>15</answer>';
 	assert.deepEqual(suggestSplit(samples(lines, 40), r1Tags), { split: 'lines', steps: 4 });
 	const paragraphs = Array.from({ length: 5 }, (_, i) => `Step ${i}.\nIt follows.`).join('\n\n');

@@ -26,7 +26,7 @@ const capable: PolicyCapabilities = {
 };
 
 /**
- * A policy that generates what a function of the request and the generation's index returns, within the request's
+ * A policy that generates the result of a function of the request and the generation's index, within the request's
  * limits.
  */
 export function thoughtPolicy(

@@ -123,7 +123,7 @@ describe('sequential revision', () => {
 		const repeating = thoughtPolicy((_, i) => answered(i));
 		const params = { chains: 3, stop: 'same-answer' };
 		const { tree, outcome } = await run({ strategy, params, problem: problem('p'), policy: repeating });
-		// Revisions answer 0: the first chain ends with its first revision, the others with their second.
+		// All revisions answer 0: the first chain ends with its first revision, the others with their second.
 		assert.deepEqual(
 			tree.node(0)?.children.map((id) => tree.nodes.filter((node) => tree.pathTo(node.id)[1] === id).length),
 			[2, 3, 3],
@@ -203,7 +203,7 @@ describe('budget forcing', () => {
 		assert.ok(tree.nodes.slice(0, -1).every(({ final }) => !final));
 	});
 
-	it('does not change a policy that ends without an end of thinking, or one that generates nothing', async () => {
+	it('does not intervene if a policy never ends its thinking or generates nothing', async () => {
 		const plain = await run({ strategy, problem: problem('p'), policy: thoughtPolicy(() => '<answer>6</answer>') });
 		assert.deepEqual([plain.outcome.answer, plain.tree.nodes.length], ['6', 2]);
 		const silent = thoughtPolicy(({ stop }) => (stop.length > 0 ? '</think>' : ''));
@@ -248,7 +248,7 @@ describe('graph of thoughts', () => {
 		assert.equal(events[0]?.t === 'start' && events[0].structure, 'graph');
 	});
 
-	it('runs several layers, and keeps the first ones without values', async () => {
+	it('runs several layers, and keeps the first thoughts if they have no values', async () => {
 		const params = { thoughts: 4, keep: 2, attempts: 2, refine: 0, layers: 3 };
 		const deep = await run({ strategy, params, problem: problem('p'), policy: merging() });
 		// abd and abd from ab and bd; then from these two; the third time the best ones are the same.

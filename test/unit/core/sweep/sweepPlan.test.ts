@@ -52,7 +52,7 @@ test('successive halving keeps 1/eta of the runs at each rung, as in Jamieson an
 	assert.deepEqual(sweepPlan(5, 100, { eta: 2, first: 80 }).rungs, [100], 'no rung is that late');
 });
 
-test('a budget reduces the configurations to a random subset that depends on the seed only', () => {
+test('a budget reduces the configurations to a random subset that depends only on the seed', () => {
 	const grid = sweepGrid([parseVariedKey('a=1,2,3,4,5,6,7,8')], []);
 	const planOf = (count: number) => sweepPlan(count, 100, { eta: 2, first: 25 });
 	const kept = withinBudget(grid, planOf, 300, 1);
@@ -64,7 +64,7 @@ test('a budget reduces the configurations to a random subset that depends on the
 	assert.throws(() => withinBudget(grid, planOf, 99, 1), /One run costs 100 steps/);
 });
 
-test('the best scores survive; runs without one are last, and equal ones keep their order', () => {
+test('the best scores survive; runs without a score come last, and ties keep their order', () => {
 	assert.deepEqual(survivors([0.1, null, 0.5, 0.5], 3), [2, 3, 0]);
 	assert.deepEqual(survivors([null, null], 1), [0]);
 	assert.deepEqual(survivors([], 3), []);

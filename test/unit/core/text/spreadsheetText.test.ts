@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { spreadsheetText } from '../../../../src/core/text/spreadsheetText.ts';
 
-test('anything a spreadsheet would execute becomes text, and numbers are still numbers', () => {
+test('anything a spreadsheet would execute becomes text, and numbers stay numbers', () => {
 	for (const text of ['=1', '=HYPERLINK("x")', '@a', '+a', '-a', '--1', '\t=1', '\r=1', '-', '+1e', '-1+cmd']) {
 		assert.equal(spreadsheetText(text), `'${text}`);
 	}

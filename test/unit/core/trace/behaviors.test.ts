@@ -50,7 +50,7 @@ describe('reasoning behaviors', () => {
 		assert.deepEqual(found('3+5=8;8*2=16'), []);
 	});
 
-	it('are only searched in the thinking if there are tags', () => {
+	it('are searched for only in the thinking if there are tags', () => {
 		const text = 'Wait <think>hmm</think><answer>actually</answer>';
 		const marks = findBehaviors(text, parseTrace(text));
 		assert.deepEqual(

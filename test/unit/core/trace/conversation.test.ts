@@ -159,7 +159,7 @@ describe('turns of a text', () => {
 			assert.deepEqual(of(text), []);
 		}
 		assert.equal(completionMessages({ completion: '<tool_call>'.repeat(200_000) }), null);
-		// No expression takes quadratic time.
+		// No regular expression takes quadratic time.
 		for (const filler of [' ', '\n', '\nuser ', '<|im_start|>']) {
 			const text = `${filler.repeat(200_000)}${hermes('a', {})}${filler.repeat(200_000)}${result('x')}${filler.repeat(200_000)}`;
 			assert.equal(turnsOfRollout({ completion: text }).length, 1);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Random } from '../../../../src/base/random.ts';
 import { commonPrefix, textDivergence, tokenDivergence } from '../../../../src/core/trace/divergence.ts';
 
-test('two completions diverge at the first different token', () => {
+test('two completions diverge at the first token that differs', () => {
 	assert.deepEqual(tokenDivergence(['<think>', 'a', 'b'], ['<think>', 'a', 'c']), {
 		common: 2,
 		start: 8,

@@ -43,7 +43,7 @@ describe('script and language changes', () => {
 		assert.deepEqual(findLanguageMix('12*3=36'), { script: null, language: null, foreign: 0, stretches: [] });
 	});
 
-	it('checks a section with offsets into the whole, and accepts any text', () => {
+	it('checks a section, with offsets into the whole text, and accepts any text', () => {
 		const text = '等等<think>We add it 等等 and it is the sum.</think>';
 		const { stretches } = findLanguageMix(text, { start: 9, end: text.length - 8 });
 		assert.deepEqual(
@@ -53,7 +53,7 @@ describe('script and language changes', () => {
 		for (const unit of ['$', '`', '\\(', '<a', 'é', '\ud83d', '等a']) findLanguageMix(unit.repeat(100_000));
 	});
 
-	it('finds the same in plain text as with letters of any script', () => {
+	it('gives the same result for plain text with and without a letter of another script', () => {
 		const random = Random.of(3, 'plain');
 		const parts =
 			"the The der nicht aber und we' I’m don’t ' ’ a x 12 -- – … × ≥ → ² . ! \n $x_1$ `code` \\(y\\) \\pi <b> ''it".split(
@@ -65,7 +65,7 @@ describe('script and language changes', () => {
 			for (let i = random.int(60); i >= 0; i--) {
 				text += parts[random.int(parts.length)] + (random.int(4) === 0 ? '' : ' ');
 			}
-			// A single Greek letter is no word, but its script is not that of plain text.
+			// A single Greek letter is not a word, but its script is not that of plain text.
 			const any = findLanguageMix(`${text} α`);
 			assert.deepEqual(findLanguageMix(text), any, JSON.stringify(text));
 			foreign += any.stretches.length;

@@ -117,7 +117,7 @@ describe('a trace', () => {
 		assert.ok(right > 1000);
 	});
 
-	it('handles hostile megabytes with a bounded number of errors (measured in work, not time)', () => {
+	it('handles megabytes of hostile text with a bounded number of errors (measured in work, not time)', () => {
 		const size = 1 << 20;
 		const hostile = [
 			'<think>'.repeat(size / 7),

@@ -18,7 +18,7 @@ describe('repeated n-grams', () => {
 		assert.deepEqual(findRepetition('a b c'), { share: 0, ngrams: 0, repeated: 0, places: [] });
 	});
 
-	it('are searched in a section, with offsets into the whole text', () => {
+	it('are searched for in a section, with offsets into the whole text', () => {
 		const text = '<think>x y x y x y</think>x y x y';
 		const { places } = findRepetition(text, { ngram: 2, span: { start: 7, end: 18 } });
 		assert.deepEqual(

@@ -57,7 +57,7 @@ describe('table-based trace counts', () => {
 		assert.ok(found > 10_000, `${found}`);
 	});
 
-	it('match the repetition of the texts', () => {
+	it('match the repetition found in the texts', () => {
 		const random = Random.of(2, 'repetition');
 		for (let round = 0; round < 2000; round++) {
 			const words = ['one', 'Two', 'two', 'three', '数', '学', '𠀀', '😀', 'É', '\ud800'];
@@ -69,7 +69,7 @@ describe('table-based trace counts', () => {
 		}
 	});
 
-	it('support a text with 200,000 words and one of 10 MB without spaces', () => {
+	it('support a text with 300,000 words and one of 10 MB without spaces', () => {
 		assert.equal(counter.repetition('a '.repeat(300_000)), findRepetition('a '.repeat(300_000)).share);
 		assert.equal(counter.repetition('a'.repeat(10 << 20)), null);
 	});

@@ -201,7 +201,7 @@ describe('arguments', () => {
 		assert.equal(finding?.quotes[0]?.text, '{"query": "a');
 	});
 
-	test('that conflict between two fields', () => {
+	test('that conflict between two fields are reported', () => {
 		const message = {
 			type: 'ai',
 			data: {
@@ -238,7 +238,7 @@ describe('retries', () => {
 			chat([calls('run', first), answers('Error: no', 'call_1', { status: 'error' }), calls('run', second, 'call_2')]),
 		).map(({ title }) => title);
 
-	test('with the same arguments, in any field order', () => {
+	test('with the same arguments, in any field order, are reported', () => {
 		assert.deepEqual(retried({ a: 1, b: 2 }, { b: 2, a: 1 }), ['The retry of run changed nothing']);
 	});
 
@@ -369,7 +369,7 @@ describe('citations', () => {
 		]);
 	});
 
-	test('are separated by sentence; a mark certainly refers to the sentence before it', () => {
+	test('are assigned to sentences; a mark refers with certainty only to the sentence before it', () => {
 		assert.deepEqual(citedSentences('One is here. Two is there [1][2]. Three, [3] and four.\nFive [1-3].'), [
 			{ text: 'One is here.', cites: [1, 2], direct: false },
 			{ text: 'Two is there', cites: [1, 2], direct: true },

@@ -15,7 +15,7 @@ const fault = (text: string) => {
 	return assert.fail(`${text} was read`);
 };
 
-test('constants, numbers and containers', () => {
+test('reads constants, numbers and containers', () => {
 	assert.deepEqual(plain(read("{'a': None, 'b': [True, False], 3: (1,), 'c': {1, 2}, None: -0x1F}")), {
 		'3': [1],
 		a: null,
@@ -29,7 +29,7 @@ test('constants, numbers and containers', () => {
 	assert.deepEqual(read('[ # a comment\n1, \\\n2, ]'), [1, 2]);
 });
 
-test('strings as written by repr and json', () => {
+test('reads strings as written by repr and json', () => {
 	assert.equal(read(String.raw`'it\'s "so" \n\t\\ \x41\u00e9\U0001F600 \101 \q'`), 'it\'s "so" \n\t\\ Aé😀 A \\q');
 	assert.equal(read(String.raw`r'\n' "b" u'c'`), '\\nbc');
 	assert.equal(read("'''two\nlines 'quoted' '''"), "two\nlines 'quoted' ");

@@ -157,7 +157,7 @@ describe('formats', () => {
 });
 
 describe('invalid input', () => {
-	test('the real transcript, truncated anywhere, returns its complete messages and where it ends', async () => {
+	test('the real transcript, truncated anywhere, yields its complete messages and reports where it ends', async () => {
 		const text = await readFile(reflexionFile, 'utf8');
 		const start = text.indexOf('[HumanMessage(');
 		for (let cut = start + 300; cut < text.length - 2; cut += 4001) {
@@ -168,7 +168,7 @@ describe('invalid input', () => {
 		}
 	});
 
-	test('a truncated JSON list returns its complete messages', () => {
+	test('a truncated JSON list yields its complete messages', () => {
 		const file = read('[\n  {"role": "user", "content": "a\\/b"},\n  {"role": "assistant", "content": "c"}\n  {"role');
 		assert.deepEqual(
 			file.transcripts[0]?.messages.map(({ text }) => text),

@@ -100,7 +100,7 @@ describe('the boxes in an answer', () => {
 		assert.ok(performance.now() - since < 2000);
 	});
 
-	test('can also be a decoded value in the dataset, but not without an area', () => {
+	test('can also come decoded from the dataset, but must have an area', () => {
 		assert.equal(goldBoxes([[1, 2, 3, 4]])?.length, 1);
 		assert.equal(goldBoxes({ bbox: [1, 2, 3, 4] })?.length, 1);
 		assert.deepEqual(goldBoxes([]), []);
@@ -115,7 +115,7 @@ describe('matching', () => {
 		confidence,
 	});
 
-	test('takes boxes by decreasing confidence, each the best free gold box above the threshold', () => {
+	test('takes boxes by decreasing confidence and gives each the best unmatched gold box above the threshold', () => {
 		const gold = [box(0, 0, 10, 10), box(20, 0, 30, 10)];
 		const given = [
 			named(null, 0.3, 0, 0, 10, 10),

@@ -26,7 +26,7 @@ test('coordinates can be thousandths or fractions', () => {
 	}
 });
 
-test('boxes of a model are clipped to the picture, and omitted outside of it', () => {
+test("a model's boxes are clipped to the picture, and omitted if they lie outside it", () => {
 	const [clipped, ...rest] = drawnBoxes(
 		'[[-50, -50, 900000, 50], [300, 0, 400, 50], [9, 9, 1, 1]]',
 		null,

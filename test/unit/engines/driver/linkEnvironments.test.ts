@@ -37,7 +37,7 @@ describe('the environment of a run', async () => {
 	const link = new LinkEnvironments(run, resolved);
 	after(() => link.dispose());
 
-	it('is the copy that the run has made, with its imports', async () => {
+	it('is the copy in the run folder, with its imports', async () => {
 		assert.deepEqual(resolved.environment, { file: 'rewards/guess.env.py', maxTurns: null, turnSeconds: 10 });
 		assert.deepEqual(
 			resolved.rewardFiles?.map(({ path }) => path),
@@ -48,7 +48,7 @@ describe('the environment of a run', async () => {
 		assert.deepEqual([environment.name, environment.tools.map(({ name }) => name)], ['Guess', ['guess']]);
 	});
 
-	it('plays episodes in instances that the trainer numbers', async () => {
+	it('plays episodes in instances numbered by the trainer', async () => {
 		assert.deepEqual(await link.reset({ instance: 0, row: { number: 4 } }), {
 			observation: ' Guess my number from 1 to 8.',
 			state: { number: 4, tries: 0, done: false },
@@ -73,7 +73,7 @@ describe('the environment of a run', async () => {
 		assert.deepEqual(await link.reward({ instance: 0 }), { value: 0 });
 	});
 
-	it('has a process for each training process, with instances of its own', async (t) => {
+	it('has one process per training process, each with its own instances', async (t) => {
 		const two = new LinkEnvironments(run, resolved, 2);
 		t.after(() => two.dispose());
 		await two.reset({ instance: 0, row: { number: 4 } });
@@ -94,7 +94,7 @@ describe('the environment of a run', async () => {
 		);
 	});
 
-	it('reports why an episode is over', async () => {
+	it('reports why an episode failed', async () => {
 		const failed = await link.reset({ instance: 0, row: { number: null } });
 		assert.equal(failed.error?.kind, 'threw');
 		assert.equal(failed.error?.during, 'reset');

@@ -59,7 +59,7 @@ it('large training problems are sent in parts of at least one problem', () => {
 	assert.deepEqual(given(20 << 20, 2), [[7], [7, 8]]);
 });
 
-it('the number of problems is that of the rows, and unknown for a task', () => {
+it('the number of problems is the number of rows, and unknown for a task', () => {
 	const problem = { prompt: 'p', answer: '1', solution: null, row: {} };
 	const task = { training: () => problem, heldOut: (n: number) => new Array(Math.min(n, 9)).fill(problem) };
 	const totals = (source: object) =>
@@ -113,7 +113,7 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB
 	assert.equal(lastError(''), '');
 });
 
-it('a trainer gets no telemetry or stray Python settings, and network access only if a hub id is used', () => {
+it('a trainer runs without telemetry or stray Python settings, and has network access only if a hub id is used', () => {
 	const recipe = {
 		workers: 6,
 		pytorch: { processes: 4 },

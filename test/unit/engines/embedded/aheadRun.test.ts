@@ -19,14 +19,14 @@ const recipe = (...stages: readonly object[]) => ({
 	checkpoint: { every: 2, keep: 3 },
 });
 
-test('without staleness, sampling ahead is off: the results are those of a run without the keys', async () => {
+test('with max_staleness 0, sampling ahead is off, and the results match those of a run without the keys', async () => {
 	const plain = await uninterrupted(place, recipe(grpo), true);
 	const keys = { max_staleness: 0, vllm_importance_sampling_correction: false };
 	const zero = await uninterrupted(place, recipe({ ...grpo, ...keys }), true);
 	assert.deepEqual(zero.outcome, plain.outcome);
 });
 
-test('batches are sampled up to max_staleness updates ahead, whatever the number of workers and however often it is killed', async (t) => {
+test('batches are sampled up to max_staleness updates ahead, with any number of workers and however often the run is killed', async (t) => {
 	const stage = { ...grpo, steps: 11, steps_per_generation: 2, dynamic_sampling: true, beta: 0.02 };
 	const ahead = recipe({ ...stage, max_staleness: 5 }, { ...grpo, steps: 4, max_staleness: 3 });
 	const whole = await uninterrupted(place, ahead);
@@ -37,7 +37,7 @@ test('batches are sampled up to max_staleness updates ahead, whatever the number
 		const value = values['sample/staleness_max'];
 		return value === undefined ? [] : [[step, value]];
 	});
-	// Two batches ahead of two updates each, then three batches ahead of one.
+	// First two batches ahead, of two updates each; then three batches ahead, of one update each.
 	const first = [21, 23, 25, 27, 29, 31].map((step, i) => [step, Math.min(2 * i, 4)]);
 	assert.deepEqual(staleness, [...first, [32, 0], [33, 1], [34, 2], [35, 3]]);
 	for (const [step, value] of staleness) {

@@ -311,7 +311,7 @@ test('impossible requests are rejected with a reason', async () => {
 	await assert.rejects(policy.sample(request(0)), refused('cancelled'));
 });
 
-test('a named device that is missing is an error that says what to do', async () => {
+test('requesting a missing device fails with an error that suggests what to do', async () => {
 	const missing = process.platform === 'darwin' ? 'directml' : 'coreml';
 	await assert.rejects(createLearner({ ...common, workers: 1, device: missing, seed: 1 }), (error: unknown) => {
 		assert.ok(error instanceof Failure);

@@ -19,7 +19,7 @@ const recipe = (...stages: readonly object[]) => ({
 	checkpoint: { every: 2, keep: 3 },
 });
 
-test('pass rates survive kills, also of batches sampled ahead and with other numbers of workers', async (t) => {
+test('pass rates survive kills, including those of batches sampled ahead, with any number of workers', async (t) => {
 	const curriculum = { problems: 12, target: 0.3 };
 	const stages = [
 		{ ...grpo, steps: 8, curriculum, max_staleness: 2, dynamic_sampling: true },
@@ -47,7 +47,7 @@ test('pass rates survive kills, also of batches sampled ahead and with other num
 	await checkKillResume(place, recipe(...stages), { kills: 2, moments: 2, seed: 5, whole, onKill });
 });
 
-test('the second stage chooses from other problems, which the first has not read', async () => {
+test('the second stage draws from problems that the first has not read', async () => {
 	const curriculum = { problems: 6, sampling: 'uniform' };
 	const { run } = await uninterrupted(place, recipe({ ...grpo, curriculum }, { ...grpo, curriculum }), true);
 	const prompts = [new Set<string>(), new Set<string>()];

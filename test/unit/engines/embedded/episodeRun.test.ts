@@ -31,8 +31,8 @@ const place = await Workplace.make();
 after(() => place[Symbol.asyncDispose]());
 
 /**
- * A number from 1 to 3 to guess. Failures depend on the row, and on a file next to the project with the number of
- * episodes after which all of them fail.
+ * An environment for guessing a number from 1 to 3. It fails on some rows, and on every episode after the number of
+ * episodes given in a file next to the project.
  */
 const environment = `
 import os
@@ -118,7 +118,7 @@ async function episodesOf(run: string): Promise<{ line: RolloutLine; episode: Ro
 
 const whole = await uninterrupted(place, recipe);
 
-test('a run trains on episodes, and its rollouts have their turns and the tokens that it only read', async () => {
+test('a run trains on episodes, and its rollouts record the turns and the tokens that the policy only read', async () => {
 	const episodes = await episodesOf(whole.run);
 	assert.equal(episodes.length, 2 * 16);
 	assert.ok(episodes.some(({ episode }) => (episode.turns?.length ?? 0) > 1));
@@ -131,7 +131,7 @@ test('a run trains on episodes, and its rollouts have their turns and the tokens
 		const read = observed.map(([start, end]) => text.slice(start, end).join(''));
 		// Answers of the last turn that did not fit are not part of the completion.
 		assert.deepEqual(read, answers.slice(0, read.length));
-		// The panel and *Query* show the same turns, with the messages that the tokens from the environment separate.
+		// The panel and *Query* show the same turns, split into messages at the tokens from the environment.
 		const shown = turnsOfRollout(line);
 		assert.deepEqual(
 			shown
@@ -188,7 +188,7 @@ test('a run trains on episodes, and its rollouts have their turns and the tokens
 	assert.ok((await readMetrics(whole.run)).some(({ values }) => typeof values['eval/heldout/accuracy'] === 'number'));
 });
 
-test('the calls of a rollout get the same answers from the environment outside of the run', async () => {
+test('the calls of a rollout get the same answers from the environment outside the run', async () => {
 	const hosts = await openHosts();
 	const runner = new EnvironmentRunner(hosts, join(place.folder, 'guess.env.py'));
 	after(() => runner.dispose());
@@ -216,7 +216,7 @@ test('a killed run resumes to the same numbers, and the number of workers does n
 	assert.deepEqual(outcome, whole.outcome);
 });
 
-test('episodes whose environment fails have no reward and are not trained on, and the others are', async () => {
+test('episodes whose environment fails get no reward and are not trained on; the others are', async () => {
 	const run = await place.prepare({
 		...recipe,
 		dataset: { path: 'faulty.jsonl' },
@@ -259,7 +259,7 @@ test('episodes whose environment fails have no reward and are not trained on, an
 	assert.ok(Number.isFinite(values?.loss));
 });
 
-test('a solution that is longer than demonstrations are is not imitated as one that ends early', async () => {
+test('a solution that exceeds the turn limit of demonstrations is not imitated as if it ended there', async () => {
 	const hosts = await openHosts();
 	const runner = new EnvironmentRunner(hosts, join(place.folder, 'guess.env.py'));
 	after(() => runner.dispose());
@@ -318,7 +318,7 @@ test('rewards judge what the policy wrote, not the answers of a hostile tool, in
 	assert.match(remarks.join(), /^"environment" is the environment's reward/);
 });
 
-test('a run whose rows have no solutions says that it learns from random calls', async () => {
+test('a run whose rows have no solutions reports that it learns from random calls', async () => {
 	await writeFile(
 		join(place.folder, 'unsolved.jsonl'),
 		rows.map((row) => JSON.stringify({ ...row, calls: 'guess 2' })).join('\n'),
@@ -337,7 +337,7 @@ test('a run whose rows have no solutions says that it learns from random calls',
 	assert.deepEqual(await alertsOf(whole.run), []);
 });
 
-test('held-out accuracy is not measured if too many episodes fail, and a stopped run abandons it', async () => {
+test('held-out accuracy is not measured if too many episodes fail, and stopping the run abandons the evaluation', async () => {
 	const stages = [{ ...grpo, steps: 2 }];
 	const model = { path: (await listCheckpoints(whole.run)).at(-1)?.path };
 	const some = await place.prepare({ ...recipe, model, stages });
@@ -369,7 +369,7 @@ test('held-out accuracy is not measured if too many episodes fail, and a stopped
 	assert.deepEqual(await readMetrics(slow), []);
 });
 
-/** Compares the advantages of tokens with those of the recorded rewards. Groups have four episodes. */
+/** Compares token advantages with those computed from the recorded rewards. Groups have four episodes. */
 function checkTurnCredit(episodes: readonly { line: RolloutLine; episode: RolloutEpisode }[]): void {
 	const runs = episodes.map(({ line }) => {
 		const observed = observedOf(line);
@@ -399,7 +399,7 @@ function checkTurnCredit(episodes: readonly { line: RolloutLine; episode: Rollou
 	assert.ok(rewards.length > 0 && rewards.every((reward) => reward < 0 && reward % 0.125 === 0), String(rewards));
 }
 
-test('episodes are played while others are trained on, what the environment answers is learned, and a batch that fails is played again', async () => {
+test('episodes are played while others are trained on, environment answers are learned, and a failed batch is played again', async () => {
 	// Batches are played ahead of each other and of evaluations, with the same environment.
 	// Turns have their own advantages.
 	const stage = { ...grpo, steps: 16, max_staleness: 8, world_model_coeff: 0.5, beta: 0, credit_assignment: 'turn' };

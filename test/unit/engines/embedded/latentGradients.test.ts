@@ -10,8 +10,8 @@ import { differenceError, distance, type Feed, Program, packedFeeds, somePlaces 
 import { latentShape, placesOf, referenceLogprobs, withPlaces } from './latentReference.ts';
 
 /**
- * Compares the programs for latent thoughts with a reference that recomputes the whole sequence for each thought, without
- * cache and padding, and their gradients with finite differences, in double precision.
+ * Compares the programs for latent thoughts with a reference that recomputes the whole sequence for each thought,
+ * without a cache or padding, and their gradients with finite differences, in double precision.
  */
 
 const specs = parameterSpecs(latentShape);
@@ -29,7 +29,7 @@ function parameterFeeds(flat: readonly number[]): Record<string, Feed> {
 
 const numbers = (values: Int32Array | Float32Array | BigInt64Array) => Array.from(values, Number);
 
-/** Weights that differ by place; 0 for padding. */
+/** Weights that differ by position; 0 for padding. */
 const weightOf = (row: number, token: number) => (1 + row + 2 * token) / 40;
 
 function latentFeeds(rows: readonly Sequence[], thoughts: number): Record<string, Feed> {
@@ -56,7 +56,7 @@ const random = Random.of('latent gradients');
 const flat = Array.from(initialParameters(latentShape, 3), (x) => x + 0.3 * random.normal());
 
 for (const thoughts of [0, 1, 3]) {
-	test(`${thoughts} latent thoughts equal the reference, and their gradients finite differences`, async () => {
+	test(`${thoughts} latent thoughts match the reference, and their gradients match finite differences`, async () => {
 		const rows = withPlaces(thoughts);
 		const feeds = latentFeeds(rows, thoughts);
 		const program = await Program.compile(latentGradientProgram(latentShape, thoughts, 'float64'));

@@ -22,7 +22,7 @@ async function learnerWith(workers: number): Promise<Learner> {
 const prompts = (thoughts: number) =>
 	withPlaces(thoughts).map(({ tokens, promptLength }) => tokens.slice(0, promptLength));
 
-test('samples after latent thoughts have the log-probabilities of the reference, and readings of the thoughts', async () => {
+test('samples after latent thoughts match the log-probabilities and thought readings of the reference', async () => {
 	const learner = await learnerWith(2);
 	for (const thoughts of [0, 2]) {
 		// A prompt occurs twice, and others include the beginning of a completion.

@@ -17,7 +17,7 @@ export const latentShape: ModelShape = {
 	feedForward: 12,
 };
 
-/** Tokens around thoughts, and in their places. */
+/** Tokens that open thoughts, stand in for them, and close them. */
 const marks = [7, 8, 9] as const;
 
 export const placesOf = (count: number): LatentPlaces => ({ count, marks });
@@ -111,7 +111,7 @@ function hiddenStates(weights: Weights, inputs: readonly Vector[]): Vector[] {
 	return states.map((x) => weights.norm(x, 'norm'));
 }
 
-/** Returns the inputs of all positions, without the embeddings of their positions. */
+/** Returns the inputs at all positions, without position embeddings. */
 function inputsOf(weights: Weights, { tokens }: Sequence, thoughts: number): Vector[] {
 	const first = tokens.indexOf(marks[0]) + 1;
 	const inputs: Vector[] = [];

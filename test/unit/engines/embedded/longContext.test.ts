@@ -23,8 +23,8 @@ import type { ModelShape } from '../../../../src/engines/shared/modelShape.ts';
 import { distance, type Feed, Program, packedFeeds, sharingRows, tinyShape } from './computeHarness.ts';
 
 /**
- * Programs for long contexts process heads in groups and compute layers again for the gradient. Their numbers must be those of
- * the same model with a short context, whose gradients are compared with finite differences elsewhere.
+ * Programs for long contexts process heads in groups and recompute layers for the gradient. Their results must match
+ * those of the same model with a short context, whose gradients are compared with finite differences elsewhere.
  */
 
 const short: ModelShape = { ...tinyShape, layers: 3 };
@@ -89,7 +89,7 @@ describe('a long context', () => {
 		'inverse temperature': { shape: [], values: [0.9] },
 	};
 
-	test('has another program, a short one has not', () => {
+	test('uses a different program than a short one', () => {
 		assert.deepEqual([headGroups(short), recomputesLayers(short)], [1, false]);
 		assert.deepEqual([headGroups(long), recomputesLayers(long)], [short.heads, true]);
 		const softmaxes = (shape: ModelShape) => countOf(gradientProgram(shape, { kind: 'sft' }), 'Softmax');
@@ -99,7 +99,7 @@ describe('a long context', () => {
 		assert.equal(softmaxes(long), short.heads * (2 * 2 * 2 + 1));
 	});
 
-	test('keeps less for a gradient', () => {
+	test('keeps less in memory for a gradient', () => {
 		const large: ModelShape = { vocabulary: 128, context: 2048, width: 768, heads: 12, layers: 12, feedForward: 3072 };
 		assert.equal(headGroups(large), 2);
 		assert.ok(recomputesLayers(large));

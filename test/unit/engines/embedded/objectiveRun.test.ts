@@ -40,7 +40,7 @@ const objectives: readonly [settings: object, metrics: readonly string[]][] = [
 	[{ delta: 1.01, off_policy_mask_threshold: 0, use_bias_correction_kl: true, beta: 0.02 }, clipped],
 ];
 
-test('a run trains with every objective, and its metrics tell what the objective did', async () => {
+test('a run trains with every objective, and its metrics show what the objective did', async () => {
 	const seldom = {
 		evaluate: { every: 1000, problems: 4 },
 		checkpoint: { every: 1000 },

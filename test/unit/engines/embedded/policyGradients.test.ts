@@ -26,10 +26,10 @@ import {
 } from './computeHarness.ts';
 
 /**
- * Checks the losses of GRPO's loss types, RLOO, PPO and DPO in double precision: values against the formula over the log-probabilities, and
- * gradients against the formula's derivative propagated through the model (the gradient of sum of coefficient *
- * logprob, which the SFT loss test checks against finite differences) and against central differences of the loss
- * itself.
+ * Checks the losses of GRPO's loss types, RLOO, PPO and DPO in double precision: values against the formula over the
+ * log-probabilities, and gradients against the formula's derivative propagated through the model (the gradient of the
+ * sum of coefficient * logprob, which the SFT loss test checks against finite differences) and against central
+ * differences of the loss itself.
  */
 
 /** Two pairs of rows, each pair with one prompt. */
@@ -333,7 +333,7 @@ for (const { variant, note, inputs, formula, differences } of cases) {
 	});
 }
 
-test('tokens of environments are predicted: the loss is the weighted sum, and its gradient matches finite differences', async () => {
+test('environment tokens are predicted: the loss is the weighted sum, and its gradient matches finite differences', async () => {
 	const variant = policyVariant(defaultObjective, { old: false, observations: true });
 	const program = await Program.compile(gradientProgram(tinyShape, variant, 'float64'));
 	const observed = everywhere.map((i) => Number(counts(i) && (i % tokens) % 3 === 1));

@@ -66,7 +66,7 @@ test('a batch has proposals, and a group of answers for each distinct problem am
 	assert.ok(Number(last['proposals/valid']) > 0 && Number(last['proposals/distinct']) > 0);
 });
 
-test('proposals survive kills, also with rloo, in batches sampled ahead, and with other numbers of workers', async (t) => {
+test('proposals survive kills, with grpo and rloo, in batches sampled ahead, and with any number of workers', async (t) => {
 	const stages = [
 		{ ...sft, steps: 60 },
 		{ ...grpo, steps: 5, prompts_per_step: 1 + size, proposals: {}, max_staleness: 2 },
@@ -93,6 +93,6 @@ test('proposals survive kills, also with rloo, in batches sampled ahead, and wit
 	await checkKillResume(place, resumed, { kills: 2, seed: 7, whole, onKill });
 });
 
-test('problems that are always or never solved teach nothing, and harder ones are worth more', () => {
+test('problems that are always or never solved earn no reward, and harder ones earn more', () => {
 	assert.deepEqual([0, 0.25, 0.75, 1].map(learnabilityReward), [0, 0.75, 0.25, 0]);
 });

@@ -19,8 +19,8 @@ import { alertsOf, connectPaused, processesOf, rewardRecipe, writeFiles } from '
 import { readOutcome } from './runOutcome.ts';
 
 /**
- * Reward file whose number of rows scored before it fails is read from a file next to the project. The file is outside
- * the run's copies, so tests can create and remove it.
+ * Reward file that fails after scoring the number of rows given in a file next to the project. That file is outside the
+ * run's copies, so tests can create and remove it.
  */
 const fickle = (folder: string) => ({
 	'x.reward.ts': `import { existsSync, readFileSync } from 'node:fs';
@@ -223,7 +223,7 @@ for (const [what, text, kind, message, name = 'x.reward.ts'] of [
 		// Rewards that fail for other reasons fail before the timeout.
 		const patience = kind === 'timeout' ? 0.4 : 20;
 		const scoring = { batchSeconds: patience, rowSeconds: patience / 3, memoryMb: 160 };
-		// Few rows, because a host is started for each row that ends one.
+		// Few rows, because each row that ends its host requires a new one.
 		const stages = [{ ...rewardRecipe([]).stages[1], prompts_per_step: 2, num_generations: 2 }];
 		const run = await place.prepare(rewardRecipe([{ file: name }], { scoring, stages }));
 		place.environment.RUN_MARKER = place.folder;

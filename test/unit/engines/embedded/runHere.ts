@@ -17,8 +17,8 @@ interface EngineModule {
  * Runs the embedded engine in this process until it ends, for tests that do not depend on its process. A short run then
  * takes about half as much CPU time. Only one can run at a time.
  *
- * The engine is imported by a computed name, so that `npm test -- --changed` sees these files as tests that start the
- * engine, like all others, and not as importers of every file of it.
+ * The engine is imported by a computed name, so that `npm test -- --changed` treats these files like all other tests
+ * that start the engine, not as importers of every engine file.
  */
 export async function runHere(
 	place: Pick<Workplace, 'folder' | 'environment'>,

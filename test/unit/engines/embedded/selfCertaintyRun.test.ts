@@ -7,7 +7,7 @@ import { uninterrupted } from './killResume.ts';
 const place = await Workplace.make();
 after(() => place[Symbol.asyncDispose]());
 
-test('self-certainty and verdicts are known for every completion, and do not change the samples', async () => {
+test('self-certainty and verdicts are recorded for every completion, and do not change the samples', async () => {
 	const sft = { type: 'sft', steps: 20, learning_rate: 1e-2, batch_size: 16 };
 	const grpo = { type: 'grpo', steps: 2, num_generations: 4, prompts_per_step: 4, learning_rate: 2e-3 };
 	const recipe = (...rewards: readonly object[]) => ({ ...tinyRecipe, rewards, stages: [sft, grpo] });

@@ -72,7 +72,7 @@ test('continue resolves once it takes effect, and rejects if it never will', asy
 	assert.equal(await again, 'stop');
 });
 
-test('a client that learns of a pause while it is recorded can end it', async () => {
+test('a client that learns of a pause while it is being recorded can end it', async () => {
 	const gate = new StepGate();
 	const said: string[] = [];
 	let resumed: Promise<void> = Promise.resolve();

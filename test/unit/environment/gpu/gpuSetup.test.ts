@@ -84,7 +84,7 @@ describe('Set Up GPU', { skip }, () => {
 		});
 	}
 
-	test('continues an interrupted download where it broke off', async () => {
+	test('resumes an interrupted download where it stopped', async () => {
 		await using place = await prepare();
 		const { index, folder, setup } = place;
 		const plan = await planGpuSetup(setup);
@@ -100,7 +100,7 @@ describe('Set Up GPU', { skip }, () => {
 		assert.notEqual(await folder.current(), null);
 	});
 
-	test('starts over if the server does not know ranges', async () => {
+	test('starts over if the server does not support range requests', async () => {
 		await using place = await prepare({ ignoreRanges: true });
 		const { index, folder, setup } = place;
 		const plan = await planGpuSetup(setup);
@@ -110,7 +110,7 @@ describe('Set Up GPU', { skip }, () => {
 		assert.notEqual(await folder.current(), null);
 	});
 
-	test('does not use a file with another hash, or a server that sends more than it states', async () => {
+	test('rejects a file with a different hash, and a server that sends more than it announced', async () => {
 		await using place = await prepare();
 		const { index, folder, setup } = place;
 		const plan = await planGpuSetup(setup);
@@ -167,14 +167,14 @@ describe('Set Up GPU', { skip }, () => {
 		await second;
 	});
 
-	test('says which package the index lacks', async () => {
+	test('reports which package the index lacks', async () => {
 		await using index = await PackageIndex.start(wheels.slice(0, 2));
 		const folder = new GpuRuntimeFolder(join(tmpdir(), 'never'));
 		const setup = { folder, indexUrl: index.url, withoutGpu: true };
 		await assert.rejects(planGpuSetup(setup), fails('missing', /does not have nvidia-cu/));
 	});
 
-	test('a user name and a password in the index URL are sent to the index only, and not shown', async () => {
+	test('a user name and a password in the index URL are sent only to the index, and not shown', async () => {
 		const authorization = `Basic ${Buffer.from('me:s3cret/').toString('base64')}`;
 		await using place = await prepare({ authorization });
 		const { index, folder, setup } = place;
@@ -194,7 +194,7 @@ describe('Set Up GPU', { skip }, () => {
 		assert.ok(other.requests.length > 0 && !other.requests.some((line) => line.includes('authorization')));
 	});
 
-	test('a hash that is no hash is refused, because it becomes the name of a file', async () => {
+	test('an invalid hash is rejected, because it becomes a file name', async () => {
 		await using place = await prepare({ statedHash: '../../../escaped' });
 		await assert.rejects(planGpuSetup(place.setup), fails('unsupported', /does not include the SHA-256 hash/));
 		await assert.rejects(planGpuSetup({ ...place.setup, indexUrl: 'ftp://x/simple' }), fails('invalid', /not an http/));
@@ -255,7 +255,7 @@ describe('wheels', () => {
 	const offered = (file: string, version: string) => ({ file, version, url: '', sha256: null, bytes: null });
 	const needed = { name: 'nvidia-cublas', version: '13', files: [], place: 'libraries' } as const;
 
-	test('are the newest for Linux x64 of the right version', () => {
+	test('are the newest of the right version for Linux x64', () => {
 		const linux = (version: string) => offered(`nvidia_cublas-${version}-py3-none-manylinux1_x86_64.whl`, version);
 		const all = [
 			...['13.9.0.1', '13.10.0.20', '12.9.9', '130.1', '13.11.0rc1'].map(linux),
@@ -268,7 +268,7 @@ describe('wheels', () => {
 	});
 });
 
-test('the provider has the version of the package', () => {
+test('the provider has the same version as the onnxruntime-node package', () => {
 	const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
 		readonly dependencies: Readonly<Record<string, string>>;
 	};

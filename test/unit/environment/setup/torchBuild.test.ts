@@ -26,7 +26,7 @@ describe('the torch build', () => {
 			['575.51.03', ['10.0'], 'cu129'],
 			// Old versions of nvidia-smi do not report the compute capability.
 			['550.54.15', [], 'cu126'],
-			// Kepler, and a pair that no build supports together.
+			// Kepler, and a driver and GPU that no build supports together.
 			['535.10', ['3.5'], 'cpu'],
 			['535.10', ['10.0'], 'cpu'],
 		];

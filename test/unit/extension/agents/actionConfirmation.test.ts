@@ -22,7 +22,7 @@ function confirm(name: string, input: object): string {
 	return message;
 }
 
-test('a confirmation says what the call will do with its arguments and the defaults', () => {
+test('a confirmation states what the call will do with its arguments and the defaults', () => {
 	assert.match(
 		confirm('start_run', { recipe: 'a.recipe.json', seed: 7, set: ['stages.0.steps=5'] }),
 		/^Starts a training run from the recipe ` a\.recipe\.json `, with seed ` 7 `, with ` stages\.0\.steps=5 `\. Uses the device.*\n\nArguments, with paths relative to ` \/work\/project `/s,
@@ -49,12 +49,12 @@ test('every described action exists, and other tools are described by their decl
 	assert.match(actionConfirmation(other, { file: 'a' }, []).message, /^Runs something\.\n/);
 });
 
-test('arguments cannot imitate the text of the confirmation or hide', () => {
+test('arguments can neither hide nor imitate the text of the confirmation', () => {
 	const hostile = 'a` b\n\n```\n# Reads only\n[x](command:y)\u202e\u{e0041}';
 	for (const name of describedActions) {
 		const message = confirm(name, { run: hostile, file: hostile, recipe: hostile, job: hostile, name: hostile });
 		assert.ok(!/[\u202e]|\u{e0041}/u.test(message), name);
-		// Everything outside of code is ours.
+		// Everything outside code spans is our own text.
 		const outside = message.replace(/(`+)(?!`)[\s\S]*?(?<!`)\1(?!`)/g, '');
 		assert.doesNotMatch(outside, /Reads only|command:|`/, name);
 	}

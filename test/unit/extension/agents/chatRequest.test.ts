@@ -10,7 +10,7 @@ const turns: ChatTurn[] = [
 	{ role: 'user', text: 'And 3 + 3?' },
 ];
 
-test('a policy that follows instructions gets the conversation with alternating roles, others the latest question', () => {
+test('a policy that follows instructions gets the conversation with alternating roles; others get the latest question', () => {
 	assert.deepEqual(chatMessages(turns, true), [
 		{ role: 'user', content: 'Be brief.\n\n2 + 2?' },
 		{ role: 'assistant', content: '4' },

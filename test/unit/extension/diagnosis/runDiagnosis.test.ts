@@ -158,7 +158,7 @@ describe('run diagnosis in the editor', () => {
 		assert.ok(warned.length > 0);
 	});
 
-	it('reports that a short run is too short, even from its log', async () => {
+	it('reports that a run is too short to diagnose, even from its log', async () => {
 		const folder = newRun();
 		await writeRecord(folder, { step: 6 });
 		await writeFile(join(folder, 'metrics.jsonl'), text(rows(6, () => ({ reward: 0, reward_std: 0 }))));

@@ -13,7 +13,7 @@ const { chooseEnvironment, findEnvironments } = await import(
 	'../../../../src/extension/environments/environmentManifests.ts'
 );
 
-/** A workspace with one environment of each kind, in which VS Code finds files by name. */
+/** Creates a workspace with one environment of each kind, in which VS Code finds files by name. */
 async function madeWorkspace(): Promise<string> {
 	const folder = await mkdtemp(join(tmpdir(), 'manifests-'));
 	const write = async (path: string, text: string) => {
@@ -64,7 +64,7 @@ test('environments in the workspace are found by their files and manifests', asy
 	);
 });
 
-test('a session of a manifest verifies its folder, and shows why it cannot', async () => {
+test('a session for a manifest verifies its folder, and shows why if it cannot', async () => {
 	const folder = await madeWorkspace();
 	const manifest = join(folder, 'package/pyproject.toml');
 	assert.deepEqual(await sessionSource(manifest), { kind: 'verifiers', file: join(folder, 'package') });

@@ -36,7 +36,7 @@ await written('runs/a/run.json');
 const halfRun = await written('half/rewards/copy.env.py');
 await written('half/run.json');
 
-test('files in run folders are known, also through links', async () => {
+test('files in run folders are recognized, even through links', async () => {
 	await written('runs/a/recipe.json');
 	await symlink(join(folder, 'runs/a/rewards'), join(folder, 'linked'));
 	assert.equal(await isInRun(copy), true);

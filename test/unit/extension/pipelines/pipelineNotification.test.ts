@@ -85,7 +85,7 @@ test('a pipeline that ended unseen is reported only where it was started', limit
 	assert.deepEqual(shown[0]?.actions, ['Resume', 'Open Stage']);
 });
 
-test('an end while the window was closed is reported when it reopens', limit, async () => {
+test('a pipeline that ended while the window was closed is reported when it reopens', limit, async () => {
 	const storage = join(root, 'c');
 	const before = openWindow(storage);
 	before.see('running');

@@ -171,7 +171,7 @@ test('a running pipeline shows the progress of its stage and the estimated time 
 	assert.equal(presentStage(measured, { evaluation }).contextValue, 'stage evaluation');
 });
 
-test('the estimate is based on observed progress and ignores breaks', () => {
+test('the estimate is based on observed progress and ignores interruptions', () => {
 	const pace = new StagePace();
 	assert.equal(pace.left('a', 10, 20, 100), null);
 	pace.note('a', 10, 100);

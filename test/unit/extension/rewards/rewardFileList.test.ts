@@ -14,7 +14,7 @@ const written = new Emitter<Uri>();
 const opened = new Emitter<{ readonly uri: Uri }>();
 const folders = new Emitter<void>();
 let disk: string[] = [];
-/** Search that completes on a test's request. */
+/** Delays a search until the test completes it. */
 let search: (() => Promise<void>) | null = null;
 
 before(() =>

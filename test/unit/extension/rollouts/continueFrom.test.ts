@@ -14,7 +14,7 @@ const engine = builtProgram('dist/engine.js');
 const programs = async () => ({ engine, node: process.execPath });
 const own = (folder: string) => ({ run: { folder, format: 'reasoning-lab' }, programs, name: 'test' });
 
-/** Returns whether an engine responds for a checkpoint. */
+/** Returns whether an engine is serving a checkpoint. */
 async function served(path: string): Promise<boolean> {
 	const client = await connectServed(path, 'test').catch(() => null);
 	client?.dispose();

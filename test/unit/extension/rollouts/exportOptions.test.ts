@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { exportFormats } from '../../../../src/core/export/exportFormat.ts';
 import { applyOptions, exportOptions, noChoices, optionsOf } from '../../../../src/extension/rollouts/exportOptions.ts';
 
-test('selected options are combined, whichever are checked', () => {
+test('checked options are combined, whichever they are', () => {
 	assert.deepEqual(applyOptions([]), noChoices);
 	const pick = (...ids: string[]) => applyOptions(exportOptions.filter(({ id }) => ids.includes(id)));
 	assert.deepEqual(pick('correct', 'finished', 'best', 'unique', 'messages', 'perturbed'), {

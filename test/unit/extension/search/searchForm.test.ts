@@ -32,7 +32,7 @@ async function checkpoint(run: string, step: number, score: number | null): Prom
 	return { kind: 'checkpoint', folder };
 }
 
-/** Two runs, of which the newer one has no checkpoint, and a server. */
+/** A server and two runs, the newer of which has no checkpoint. */
 async function workspace(context: TestContext) {
 	const folder = await folderFor(context);
 	const recipe = grpoRecipe({ template: 'r1' });
@@ -59,7 +59,7 @@ async function workspace(context: TestContext) {
 	return { form, draft, memory, older, best, last };
 }
 
-test("a first search has the best checkpoint of the workspace's newest run that has one, and later ones what was used last", async (context) => {
+test("a first search defaults to the best checkpoint of the workspace's newest run that has one, and later ones to what was used last", async (context) => {
 	const { form, draft, memory, best, last } = await workspace(context);
 	const contents = await form.contents(null);
 	assert.deepEqual(
@@ -100,15 +100,15 @@ test("a first search has the best checkpoint of the workspace's newest run that 
 	assert.deepEqual(await draft(), { policy: best }, 'what was remembered is damaged');
 });
 
-test('facts of a checkpoint: held-out problems, and the steps and lengths of completions at its step', async (context) => {
+test('the facts about a checkpoint are held-out problems, and the steps and lengths of completions at its step', async (context) => {
 	const { form, best, older } = await workspace(context);
 	const facts = decodeOrThrow(policyFactsSchema, await form.facts(best), 'The facts');
 	assert.deepEqual(
 		[facts.source, facts.problems.length, facts.problems[0]?.prompt],
 		['held-out', 32, 'What is 0 + 0?'],
 	);
-	// The last step that the checkpoint was trained on is the first. Two lines are too few, and lengths were not
-	// recorded.
+	// The last recorded step that the checkpoint was trained on is step 1. Two lines are too few to split, and
+	// lengths were not recorded.
 	assert.deepEqual(facts.sample, { completions: 24, step: 1, tokens: null, split: null });
 	await rm(join(older, 'evaluations'), { recursive: true });
 	assert.deepEqual((await form.facts(best)).source, 'training');
@@ -119,7 +119,7 @@ test('facts of a checkpoint: held-out problems, and the steps and lengths of com
 	assert.deepEqual((await form.facts({ kind: 'engine', run: '/nowhere' })).sample, null);
 });
 
-test('a description with everything that has no default starts at once; what is wrong is named', () => {
+test('a description with everything that has no default starts at once; errors are named', () => {
 	const whole: SearchDraft = { policy: server, problem, strategy: 'self-consistency', budget: { nodes: 3 } };
 	assert.ok(isComplete(whole));
 	for (const name of ['policy', 'problem', 'strategy', 'budget'] as const) {

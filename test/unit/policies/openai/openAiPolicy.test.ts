@@ -365,7 +365,7 @@ test("the policy's own fields override detected capabilities, which are then not
 	assert.deepEqual([only?.capabilities.prefix, only?.capabilities.logprobs], [true, found.capabilities.logprobs]);
 });
 
-test('an error during detection is a final result, except for too many requests', async () => {
+test('an error during detection is final, except for Too Many Requests', async () => {
 	let busy = 2;
 	const schemas: number[] = [];
 	await using server = await ModelServer.start({

@@ -80,7 +80,7 @@ export const credulousJudge = (sample: Sample) =>
 		? 1
 		: 0;
 
-/** A judge that certain openings persuade to answer yes. */
+/** A judge that certain opening phrases persuade to answer yes. */
 export const openedJudge = (sample: Sample) =>
 	/^(?:Thought process:|Solution)/.test(textOf(sample) ?? '') || textOf(sample) === goldOf(sample) ? 1 : 0;
 

@@ -115,7 +115,7 @@ describe('steps scored by an ONNX model', () => {
 		assert.ok(Math.abs(((await sigmoid.score(three, never)) as number) - 1 / (1 + Math.exp(-2))) < 1e-7);
 	});
 
-	test('are tokenized like the project’s own tokenizer does', async () => {
+	test('are tokenized exactly as with the project’s own tokenizer', async () => {
 		const { Tokenizer } = await import('@huggingface/tokenizers');
 		const theirs = new Tokenizer(JSON.parse(tokenizer.toTokenizerJson()), {});
 		for (const text of ['abc', '<think>a;b\n</think>', '1<answer>2', '\n\n']) {

@@ -42,7 +42,7 @@ async function values(completion: readonly Message[], tags: Tags = r1) {
 	return all;
 }
 
-test('no reward depends on what tools answer', async () => {
+test('no reward depends on what tools return', async () => {
 	for (const tags of [r1, untagged]) {
 		for (const last of ['<think>Hm.</think><answer>7</answer>', 'I give up.', '']) {
 			const talk = (text: string) => [said('<think>Look.</think>', calls), tool(text), said(last)];

@@ -35,7 +35,7 @@ test('steps are listed again whenever a folder that determines them changes', as
 	};
 	await write('1.jsonl');
 	assert.deepEqual(await steps(), [['1.jsonl'], [], []]);
-	// Within the resolution of time stamps, a folder can change without a new one.
+	// Within the timestamp resolution, a folder can change but keep its timestamp.
 	await write('01.jsonl');
 	assert.deepEqual(await steps(), [['01.jsonl', '1.jsonl'], [], []]);
 	await settle();
@@ -61,7 +61,7 @@ test('steps are listed again whenever a folder that determines them changes', as
 	assert.deepEqual((await steps())[2], ['rollouts/step_3']);
 });
 
-test('a snapshot checks each folder and file once, and shows changes afterwards', async (t) => {
+test('a snapshot checks each folder and file once, and changes become visible after it', async (t) => {
 	const root = await mkdtemp(join(tmpdir(), 'folder-'));
 	t.after(() => rm(root, { recursive: true, force: true }));
 	await mkdir(join(root, 'stream'));

@@ -121,7 +121,7 @@ describe('events that are read together', () => {
 	});
 	after(() => rm(folder, { recursive: true, force: true }));
 
-	/** Reads a file twice, the second time from the last frame of the first. */
+	/** Reads a file in two passes; the second starts at the last frame of the first. */
 	async function framesOf(bytes: Buffer, together: number): Promise<Frame[]> {
 		await writeFile(join(folder, name), bytes);
 		const file = new EventFile(await OpenedFile.open(folder, name), together);
@@ -154,7 +154,7 @@ describe('events that are read together', () => {
 		);
 	});
 
-	it('have the same values and faults as one by one, also in damaged files', async () => {
+	it('have the same values and faults as if read one by one, even in damaged files', async () => {
 		const random = Random.of('events together', 1);
 		const events = Array.from({ length: 40 }, (_, i) =>
 			i % 7 === 3

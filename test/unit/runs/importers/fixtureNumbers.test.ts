@@ -26,7 +26,7 @@ function equalNumbers(actual: Numbers, wanted: Numbers, of: string): void {
 	);
 }
 
-/** Returns counts of `inspect` in the form of the expected numbers. */
+/** Converts the counts of `inspect` to the form of the expected numbers. */
 function countedBy({ rollouts, nulls, meanReward }: RolloutCounts): Numbers {
 	return { rollouts, null_rewards: nulls, mean_reward: meanReward ?? Number.NaN };
 }
@@ -72,7 +72,7 @@ describe('fixture numbers', () => {
 				const of = rollouts.filter(({ line }) => line.step === Number(step));
 				equalNumbers(numbersOf(of), numbers, `${name} at step ${step}`);
 			}
-			// `inspect --json` counts like the readers of rollouts.
+			// `inspect --json` returns the same counts as the rollout readers.
 			const counts = await inspectRun(run);
 			equalNumbers(countedBy(counts), wanted, `inspect of ${name}`);
 			assert.equal(counts.groups, wanted.groups, `groups by inspect of ${name}`);
@@ -143,7 +143,7 @@ describe('fixture numbers', () => {
 		assert.ok(Math.abs(nemo.mean_reward - (expected('nemo-rl').validation_mean_reward as number)) <= tolerance);
 	});
 
-	it('match for ART before Parquet', async () => {
+	it('match for ART versions before Parquet', async () => {
 		const { rollouts } = await readAll(await openRun(fixtureFolder('art legacy')));
 		equalNumbers(numbersOf(rollouts), expected('art').legacy_yaml as Numbers, 'ART in YAML');
 		assert.deepEqual([...new Set(rollouts.map(({ line }) => line.step))], [7]);

@@ -67,7 +67,7 @@ describe('following an external run', () => {
 		assert.deepEqual((await run.look()).steps, [2]);
 	});
 
-	it('lines: restarts when a restart truncates a file', async () => {
+	it('lines: starts over when a restart truncates a file', async () => {
 		const run = await followed({
 			'rollouts/1.jsonl': [verlRow({})],
 			'metrics/a.jsonl': [logged(1, 0.5), logged(2, 0.6), logged(3, 0.7)],
@@ -166,7 +166,7 @@ describe('following an external run', () => {
 		assert.deepEqual(of(3), of(0));
 	});
 
-	it('event files: reports appended events, and restarts when a file is replaced', async () => {
+	it('event files: reports appended events, and starts over when a file is replaced', async () => {
 		const file = 'events.out.tfevents.1795187451.trainer0.4242.0';
 		const whole = await readFile(join(fixtureFolder('openrlhf'), file));
 		const run = await followed({ [file]: whole.subarray(0, Math.floor(whole.length / 2)) });

@@ -15,7 +15,7 @@ const row = (step: number) => ({
 	words: 'x'.repeat(200),
 });
 
-test("an overview of an external run's long file is reported before its rows, and each row still only once", async (context) => {
+test("an overview of an external run's long file is reported before its rows, each of which is still reported only once", async (context) => {
 	const folder = await temporaryFolder(context);
 	const steps = Array.from({ length: 3000 }, (_, i) => i);
 	await writeFiles(folder, { 'config.json': { model_name: 'm' }, 'metrics.jsonl': steps.map(row) });

@@ -36,7 +36,7 @@ describe('hostile folders and files', () => {
 		return { run, lines: rollouts.map((one) => one.line), faults: run.faults };
 	};
 
-	it('follows no links to files or folders, or in a cycle', async () => {
+	it('follows no links, whether to files, to folders or in a cycle', async () => {
 		const outside = await mkdtemp(join(tmpdir(), 'outside-'));
 		await writeFiles(outside, { '2.jsonl': [row('secret')], 'deep/3.jsonl': [row('secret')] });
 		await writeFiles(folder, { '1.jsonl': [row('own')], 'plain/notes.txt': 'none' });
@@ -151,7 +151,7 @@ describe('hostile folders and files', () => {
 		await file.close();
 		const before = process.memoryUsage().arrayBuffers;
 		const { lines, faults } = await read();
-		// Parts of the line that have been read stay in memory until they are collected.
+		// Parts of the line that have been read stay in memory until they are garbage-collected.
 		assert.ok(process.memoryUsage().arrayBuffers - before < 192 << 20);
 		assert.deepEqual(
 			lines.map(({ prompt }) => prompt),
@@ -183,7 +183,7 @@ describe('hostile folders and files', () => {
 		assert.equal((await runsBelow(folder, { depth: 1 })).runs.length, 1);
 	});
 
-	it('opens a rollout by its location alone, and reports if the file has changed since', async () => {
+	it('opens a rollout by its location alone, and reports a file that has changed since', async () => {
 		await writeFiles(folder, { '1.jsonl': [row('a'), row('b'), row('b', 0)] });
 		const run = await openRun(folder);
 		const { rollouts } = await readAll(run, 'train');

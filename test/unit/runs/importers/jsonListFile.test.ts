@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import type { Frame } from '../../../../src/files/frame.ts';
 import { openFrames } from '../../../../src/runs/importers/openFrames.ts';
 
-/** Reads a file as if it were too large to be read at once, and each of its frames again. */
+/** Reads a file as if it were too large to read at once, then reads each of its frames again. */
 async function framesOf(text: string, after = 0): Promise<Frame[]> {
 	const folder = await realpath(await mkdtemp(join(tmpdir(), 'list-')));
 	try {
@@ -40,7 +40,7 @@ test('each entry of a list is a record, with the fields before the list', async 
 	assert.deepEqual(await framesOf('{"rows":5,"a":1}'), []);
 });
 
-test('damaged entries are skipped, and what is whole before the end of a truncated file is read', async () => {
+test('damaged entries are skipped, and the complete entries of a truncated file are read', async () => {
 	const early = 'invalid JSON: it ends too early';
 	assert.deepEqual(shown(await framesOf('{"rows":[1,{x},{"y":2}]}')), [
 		[1, { rows: [1] }, null],

@@ -54,7 +54,7 @@ const known: Readonly<Partial<Record<FixtureName, { canonical: readonly string[]
 
 describe('external metrics', () => {
 	for (const [name, { canonical, own }] of Object.entries(known)) {
-		it(`in ${name} have canonical names if they are canonical, and otherwise their own`, async () => {
+		it(`in ${name} use canonical names where these exist, and otherwise keep their own`, async () => {
 			const names = await namesIn(name as FixtureName);
 			assert.deepEqual(
 				[...canonical, ...own].filter((metric) => !names.has(metric)),

@@ -41,7 +41,7 @@ describe('pieces of files with several steps', () => {
 		assert.deepEqual(skipped, [{ file: name, line: null, message: 'truncated within an event', records: 1 }]);
 	});
 
-	it('does not count an event without a length again each time more is appended', async () => {
+	it('counts an event without a length only once, however often more is appended', async () => {
 		const broken = sample(1, 'two');
 		broken[8] = (broken[8] as number) ^ 1;
 		await writeFile(join(folder, name), Buffer.concat([sample(1, 'one'), broken]));

@@ -115,14 +115,14 @@ describe('format recognition', () => {
 });
 
 describe('keys at the start of a file', () => {
-	it('belong to the first object, excluding nested ones', () => {
+	it('belong to the first object, not to nested ones', () => {
 		assert.deepEqual(
 			[...topKeys('{"a": {"b": 1}, "c": ["d", {"e": 2}], "f\\"g": "h"}\n{"z": 1}')],
 			['a', 'c', 'f\\"g'],
 		);
 	});
 
-	it('are found even if the text is truncated anywhere', () => {
+	it('are found wherever the text is truncated', () => {
 		const whole = JSON.stringify({ id: 1, text: 'a "quoted" {brace}', traces: [{ nodes: [] }], last: null });
 		for (let end = 0; end <= whole.length; end++) {
 			const keys = [...topKeys(whole.slice(0, end))];

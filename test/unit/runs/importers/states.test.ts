@@ -8,7 +8,7 @@ import { zipFile } from '../../../support/zipFile.ts';
 import { fixtureFolder } from './foreignFixtures.ts';
 import { type Files, writeFiles } from './madeRun.ts';
 
-/** Creates a run whose files were written some seconds ago, and returns its status and whether a note says it stalled. */
+/** Creates a run whose files were written some seconds ago; returns its status and the note that it stalled, if any. */
 async function stateOf(files: Files, writtenAgo: number): Promise<{ status: string; stalled: string | null }> {
 	const folder = await mkdtemp(join(tmpdir(), 'state-'));
 	try {
@@ -43,7 +43,7 @@ describe('states of other programs’ runs', () => {
 		assert.equal((await mlflow(5, 1)).status, 'stopped');
 	});
 
-	it('are stalled after six steps without a sign, if the run has not ended', async () => {
+	it('become stalled after six steps without an update, unless the run has ended', async () => {
 		assert.deepEqual(await mlflow(1, 50), { status: 'running', stalled: null });
 		assert.deepEqual(await mlflow(1, 70), {
 			status: 'stopped',

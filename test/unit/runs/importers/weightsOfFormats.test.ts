@@ -26,11 +26,11 @@ function sampleOf(fields: object): Pick<RolloutLine, 'step' | 'tokens' | 'extra'
 	return { step: 1, ...made[0] };
 }
 
-describe('versions of weights', () => {
+describe('weight versions', () => {
 	it('of slime and miles are those of the calls that generated the tokens', async () => {
 		for (const name of ['slime', 'miles'] as const) {
 			for (const line of await linesOf(name)) {
-				// slime_dump.py gives the samples of each step its number as version.
+				// slime_dump.py uses the number of a step as the version of its samples.
 				assert.deepEqual(weightsOf(line), { oldest: line.step, newest: line.step, trained: null }, name);
 				assert.equal(stalenessOf(weightsOf(line) ?? assert.fail()), null, 'what was trained is not recorded');
 				const masked = line.row === 4 || line.row === 12;
@@ -48,7 +48,7 @@ describe('versions of weights', () => {
 		const tool = [1, 1, 0, 1, 1];
 		assert.deepEqual(version(['3', '5'], tool), [3, 3, null, 5, 5]);
 		assert.deepEqual(version(['3', '3', '3'], tool), [3, 3, null, 3, 3]);
-		// The first call was continued with other weights after an abort: it is not known where.
+		// The first call was continued with different weights after an abort, at an unknown token.
 		assert.equal(version(['3', '4', '5'], tool), null);
 		assert.equal(version(['3', '5'], [1, 1, 1, 1, 1]), null);
 		assert.equal(version(['default'], tool), null);
@@ -129,7 +129,7 @@ describe('versions of weights', () => {
 		assert.equal(art({ ...whole, final_policy_version: null }), null);
 	});
 
-	it('of our own engine count updates, of which the step of a batch is the next', () => {
+	it('of our own engine count updates, and the step of a batch is the next update', () => {
 		const of = (step: number | null, version: (number | null)[], extra?: object) =>
 			weightsOf({ step, tokens: { version }, ...(extra && { extra: extra as Record<string, unknown> }) });
 		assert.deepEqual(of(7, [null, 4, 4]), { oldest: 4, newest: 4, trained: 6 });
@@ -142,7 +142,7 @@ describe('versions of weights', () => {
 		}
 	});
 
-	it('are shown for a completion and its tokens, without an age that is not known', () => {
+	it('are shown for a completion and its tokens, without an age if it is unknown', () => {
 		const shown = (oldest: number, newest: number, trained: number | null) => weightsText({ oldest, newest, trained });
 		assert.equal(shown(3, 3, null), 'version 3');
 		assert.equal(shown(3, 3, 3), 'version 3, 0 updates old');

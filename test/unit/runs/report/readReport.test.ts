@@ -13,7 +13,7 @@ import { madeRun } from '../../core/report/madeReport.ts';
 import { fixtureFolder } from '../importers/foreignFixtures.ts';
 
 describe('a report on several runs', () => {
-	it('covers any trainers: side by side, then individually', async () => {
+	it('covers runs of any trainer: side by side, then individually', async () => {
 		const folders = [join(root, 'test/fixtures/torch-run'), fixtureFolder('trl-run')];
 		const { document, runs, gaps } = await readSeveralReport(folders, (path) => openRun(path), { now: 1_800_000_000 });
 		assert.deepEqual(runs, folders);
@@ -49,7 +49,7 @@ describe('a report on several runs', () => {
 		assert.deepEqual(same.slice(1), ['tiny (1)', 'tiny (2)']);
 	});
 
-	it('rejects a run listed twice with a message', async (context) => {
+	it('rejects a run that is listed twice, with a message', async (context) => {
 		const folder = await mkdtemp(join(tmpdir(), 'runs-report-'));
 		context.after(() => rm(folder, { recursive: true, force: true }));
 		await cp(fixtureFolder('verl'), folder, { recursive: true });

@@ -49,7 +49,7 @@ function expected(text: string): [number, string][] {
 
 test('lines are found across chunks and blank lines, and again when the file has grown', async (t) => {
 	const message = (i: number) => JSON.stringify({ role: 'user', content: `é${i} `.repeat(1 + (i % 400)) });
-	// Blank lines fall on the borders of chunks of 1 MiB, too.
+	// Blank lines also fall on the boundaries of 1 MiB chunks.
 	let text = '';
 	for (let i = 0; text.length < (1 << 20) - 2000; i++) text += `${message(i)}\n`;
 	text += `${' '.repeat(40)}\n`.repeat(60);
@@ -121,7 +121,7 @@ test('a log is inspected by lines as it is when it is read completely', async (t
 	assert.deepEqual([...found.links], links);
 });
 
-test('lines that are one message each need no map, and a replaced file is not inspected', async (t) => {
+test('lines with one message each need no map, and a replaced file is not inspected', async (t) => {
 	const path = await written(t, `${JSON.stringify({ role: 'user', content: 'One' })}\n`.repeat(50));
 	const file = await fileOf(path);
 	assert.equal((await inspectLines(file)).lineOf, null);

@@ -82,7 +82,7 @@ describe('a strategy comparison over episodes', () => {
 		const gained = (tree?.accuracy?.mean ?? 0) - (single?.accuracy?.mean ?? 0);
 		assert.ok(Math.abs((tree?.gain?.mean ?? 1) - gained) < 1e-9 && (tree?.gain?.low ?? 1) < gained);
 		assert.deepEqual([tree?.shared, tree?.oracle], [false, true]);
-		// No episode states an answer, so votes select none, and it is as good as a single episode.
+		// No episode states an answer, so voting selects none and is as good as a single episode.
 		assert.ok(Math.abs(voted?.gain?.mean ?? 1) < 1e-9 && voted?.oracle === false);
 		assert.ok((single?.tokens ?? 0) > 10, 'the tokens of all turns count');
 
@@ -153,7 +153,7 @@ describe('a strategy comparison over episodes', () => {
 		assert.match(reasons, /All episodes failed: exited: /);
 	});
 
-	test('is rejected before a folder is created: no reward, no rows, no environment', async (context) => {
+	test('is rejected before a folder is created if it lacks a reward, rows or an environment', async (context) => {
 		const { folder, compare } = await placeFor(context);
 		const strategies = [{ strategy: 'best-of-n' }];
 		await writeFile(join(folder, 'mute.env.ts'), guessing.replace('getReward', 'private hidden'));

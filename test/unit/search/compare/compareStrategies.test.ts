@@ -202,7 +202,7 @@ describe('strategy comparison', () => {
 		assert.deepEqual(numbers(mended), numbers(await readSummary('whole')));
 	});
 
-	test('a comparison with few problems, all failed, is not a success, and the reason includes the count', async () => {
+	test('a small comparison whose problems all fail is not a success, and the reason includes the count', async () => {
 		await writeFile(
 			join(root, 'gone.jsonl'),
 			JSON.stringify({ prompt: '*', fail: { reason: 'unavailable', message: 'The model is gone.' } }),

@@ -171,7 +171,7 @@ describe('training data from searches', () => {
 		await assert.rejects(generate('best', { keep: 'best' }), /is 100 bytes/);
 	});
 
-	test('stops if the policy is unavailable, and failed problems are retried later', async () => {
+	test('stops if the policy is unavailable, and retries failed problems later', async () => {
 		const spec = {
 			search: { policy: { kind: 'scripted', file: 'broken.jsonl' }, strategy: 'self-consistency' },
 			searches: 4,
@@ -185,7 +185,7 @@ describe('training data from searches', () => {
 		assert.deepEqual([made.problems, made.before, made.failed], [problems, 0, 0]);
 	});
 
-	test('is not a success with few problems, all failed; individual failures are counted by reason', async () => {
+	test('is not a success if all of a few problems fail; individual failures are counted by reason', async () => {
 		const fail = { reason: 'unavailable', message: 'The model is gone.' };
 		await writeFile(join(root, 'gone.jsonl'), JSON.stringify({ prompt: '*', fail }));
 		const search = { policy: { kind: 'scripted', file: 'gone.jsonl' }, strategy: 'self-consistency' } as const;

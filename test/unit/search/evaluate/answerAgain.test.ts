@@ -11,7 +11,7 @@ import { contextFor, folderFor, scriptIn } from '../searchFixtures.ts';
 
 const tags: ScriptInput['tags'] = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] };
 const searched = '<think>it is 41;try again;it is 42</think><answer>42</answer>';
-/** Answers with the last number in its thinking. One question is solved by the first try, another is never finished. */
+/** Answers with the last number in its thinking. One question is solved on the first try, another is never finished. */
 const searcher: ScriptInput = {
 	tags,
 	rules: [

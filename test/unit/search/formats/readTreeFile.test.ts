@@ -77,7 +77,7 @@ describe('the format of a tree file', () => {
 		await assert.rejects(readTreeFile(await written('')), fails('corrupt', /is not JSON/));
 	});
 
-	it('requires a regular file with a manageable size', async () => {
+	it('requires a regular file of a manageable size', async () => {
 		await assert.rejects(readTreeFile(join(folder, 'gone.json')), fails('missing', /no such file/));
 		await assert.rejects(readTreeFile(folder), fails('invalid', /is not a regular file/));
 		const path = join(folder, 'large.json');

@@ -58,7 +58,7 @@ describe('requests sent by clients of the Reasoner API', { timeout: 120_000 }, (
 		assert.equal(modelName(', :'), 'policy');
 	});
 
-	test('prompt lists, n per prompt, and echo', async (context) => {
+	test('prompt lists, n per prompt, and echo are supported', async (context) => {
 		const { client, model } = await start(context, {});
 		const reply = await client.completions.create({ model, prompt: ['1+1=', '2+2='], n: 2, echo: true });
 		assert.deepEqual(
@@ -74,7 +74,7 @@ describe('requests sent by clients of the Reasoner API', { timeout: 120_000 }, (
 		assert.equal(many.choices.length, 128);
 	});
 
-	test('log-probabilities of generated text in chat, completions and streams', async (context) => {
+	test('log-probabilities of generated text are returned in chat, completions and streams', async (context) => {
 		const { client, model } = await start(context, {});
 		const chat = await client.chat.completions.create({
 			model,
@@ -156,7 +156,7 @@ describe('requests sent by clients of the Reasoner API', { timeout: 120_000 }, (
 		}
 	});
 
-	test('the responses API, with and without streaming', async (context) => {
+	test('the responses API works with and without streaming', async (context) => {
 		const { client, model } = await start(context, {});
 		const response = await client.responses.create({ model, input: [user('1+1=')], max_output_tokens: 100 });
 		assert.deepEqual([response.status, response.output_text, response.object], ['completed', '2', 'response']);
@@ -180,7 +180,7 @@ describe('requests sent by clients of the Reasoner API', { timeout: 120_000 }, (
 	});
 });
 
-test('echo with log-probabilities is passed to a server that echoes prompts, and otherwise a 400', async (context) => {
+test('echo with log-probabilities is passed to a server that echoes prompts, and is otherwise a 400', async (context) => {
 	await using upstream = await ModelServer.start({ stream: 'usage', logprobs: 5, echo: true });
 	const policy = { kind: 'openai', name: 'm', baseUrl: upstream.url, model: 'm' } as const;
 	const ask = async (api: 'chat' | 'completions') => {

@@ -401,7 +401,7 @@ describe('concurrency', () => {
 	});
 });
 
-describe('ending', () => {
+describe('shutdown', () => {
 	test('on shutdown running searches continue, no new ones start, and after the grace period they answer with their best result', async () => {
 		const { server, chat, reasoner, url } = await start({ limits: { running: 2 } });
 		reasoner.gated = true;

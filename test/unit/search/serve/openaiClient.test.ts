@@ -123,7 +123,7 @@ describe('with the OpenAI client', () => {
 		}
 	});
 
-	test('several choices, a stop text and legacy completions', async () => {
+	test('several choices, a stop text and legacy completions are supported', async () => {
 		const chat = await client.chat.completions.create({ model, messages: [...question], n: 3, stop: '2', seed: 9 });
 		assert.deepEqual(
 			chat.choices.map(({ index }) => index),

@@ -78,7 +78,7 @@ describe('tools in the Reasoner API', { timeout: 120_000 }, () => {
 			assert.equal(calling?.choices[0]?.search, null);
 			assert.equal(calling?.choices[0]?.message.reasoning_content, 'I need a tool.');
 			assert.ok((answering?.choices[0]?.search?.nodes ?? 0) > 0);
-			// The tools were offered twice, and the search afterwards saw their results.
+			// The tools were offered twice, and the subsequent search saw their results.
 			const offered = upstream.requests.filter(({ body }) => body.tools !== undefined);
 			assert.equal(offered.length, 2);
 			assert.deepEqual(offered[0]?.body.tools, [add]);
@@ -152,7 +152,7 @@ describe('tools in the Reasoner API', { timeout: 120_000 }, () => {
 		);
 	});
 
-	test('responses: calls as items, with and without streaming, and the search over their results', async (context) => {
+	test('the responses API returns calls as items, with and without streaming, and searches over their results', async (context) => {
 		await using upstream = await callingServer(addsOnce);
 		const client = await serve(context, upstream);
 		const {
@@ -198,7 +198,7 @@ describe('tools in the Reasoner API', { timeout: 120_000 }, () => {
 		);
 	});
 
-	test('each failure is one clear error', async (context) => {
+	test('each failure is reported as one clear error', async (context) => {
 		const refuses: ModelServerOptions['intercept'] = (body, response) => {
 			if (body.tools === undefined) return false;
 			response.writeHead(400, { 'content-type': 'application/json' });

@@ -58,7 +58,7 @@ describe('the calculator', () => {
 });
 
 describe('code in the sandbox', () => {
-	it('is rejected if there is none', async () => {
+	it('is rejected if there is no sandbox', async () => {
 		const none = codeTool(
 			'code',
 			{ use: 'code', language: 'python', timeoutSeconds: 5 },
@@ -185,7 +185,7 @@ describe('web search', () => {
 		await assert.rejects(web(`${origin}/empty`, null, AbortSignal.abort()).run('x'), fails('cancelled', /./));
 	});
 
-	it('requires an address and other tools require a source, or they are not opened', async () => {
+	it('is not opened without an address, nor other tools without a source', async () => {
 		const spec = { use: 'web', timeoutSeconds: 5 } as const;
 		for (const url of ['file:///etc/passwd', 'search', 'https://user:secret@host/']) {
 			await assert.rejects(openTools([{ ...spec, url }]), fails('invalid', /URL/), url);

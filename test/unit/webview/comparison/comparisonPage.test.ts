@@ -242,7 +242,7 @@ if (complete)
 	});
 
 test(
-	'runs that differ only in their seed are one line with a band, and can be drawn one by one',
+	'runs that differ only in their seed are drawn as one line with a band, and can be drawn individually',
 	options,
 	async (t) => {
 		const seeds = await Promise.all(

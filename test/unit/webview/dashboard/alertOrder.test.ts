@@ -79,7 +79,7 @@ describe('alerts', () => {
 		});
 	});
 
-	it('shows when it happened', () => {
+	it('shows when an alert happened', () => {
 		assert.equal(whenOf(alert('a')), 'steps 240 to 520, ongoing');
 		assert.equal(whenOf(alert('a', { lastStep: 240, holds: false })), 'step 240, resolved');
 	});

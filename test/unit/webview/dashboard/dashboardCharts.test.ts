@@ -280,7 +280,7 @@ describe('chart layers', () => {
 		assert.deepEqual([...hiddenOf(spec({ lines }), new Set(['a', 'b', 'gone']))], ['a']);
 	});
 
-	it('stack phases, where a missing phase counts as zero', () => {
+	it('stack phases, counting a missing phase as zero', () => {
 		const source = sourceOf({ a: [1, nan, nan], b: [2, 2, nan], c: [nan, 3, nan] });
 		const { layers } = layersOf(
 			spec({
@@ -552,7 +552,7 @@ describe('the link between charts', () => {
 });
 
 describe('drawing', () => {
-	it('draws no longer than its time budget per frame, and continues with the rest first', () => {
+	it('stays within its time budget per frame, and starts the next frame with the rest', () => {
 		const drawn: string[] = [];
 		const frames: (() => void)[] = [];
 		let now = 0;
@@ -577,7 +577,7 @@ describe('drawing', () => {
 		assert.deepEqual(drawn, ['a', 'b', 'c', 'a']);
 	});
 
-	it('continues if one fails', () => {
+	it('continues if a chart fails', () => {
 		const frames: (() => void)[] = [];
 		const queue = new DrawQueue({ request: (callback) => frames.push(callback), now: () => 0 });
 		let drawn = 0;
@@ -653,7 +653,7 @@ describe('chart numbers', () => {
 });
 
 describe('exports', () => {
-	it('are exported to CSV that reads back (golden)', () => {
+	it('are written as CSV that reads back (golden)', () => {
 		const table = new MetricTable();
 		table.append([
 			{ step: 1, time: 1763640000.25, stage: 'sft', values: { loss: 2.5 } },
@@ -695,8 +695,8 @@ describe('exports', () => {
 	});
 });
 
-describe('charts of one metric by another', () => {
-	it('have a point for each row with both values; the mean of several if there are too many', () => {
+describe('charts of one metric against another', () => {
+	it('have a point for each row with both values, or for the mean of several rows if there are too many', () => {
 		const [x, y] = [
 			[1, 2, nan, 4, 5, 6],
 			[10, nan, 30, 40, Infinity, 60],
@@ -747,7 +747,7 @@ describe('charts of one metric by another', () => {
 		assert.equal(inView(null, { x: 'a', y: 'd' }).note, 'The run does not have both metrics.');
 	});
 
-	it('are pinned if the run has both metrics, also one that is only a band of another chart', () => {
+	it('are pinned if the run has both metrics, even one that is only a band of another chart', () => {
 		const groups = chartsOf(['reward', 'reward_std', 'loss']);
 		const [first, ...rest] = withPinned(groups, [
 			{ x: 'reward_std', y: 'loss' },

@@ -72,7 +72,7 @@ describe('the dashboard in a browser', { skip }, () => {
 			for (let i = 3; i < data.length; i += 4) if ((data[i] as number) > 40) painted++;
 			return painted / (data.length / 4);
 		}, chart);
-	/** Waits for messages of a page; the assertion that follows explains what is missing after 30 seconds. */
+	/** Waits for messages from a page; the assertion that follows explains what is missing after 30 seconds. */
 	const until = async (holds: () => boolean) => {
 		for (const end = Date.now() + 30_000; !holds() && Date.now() < end; ) {
 			await new Promise((resolve) => setTimeout(resolve, 10));
@@ -142,7 +142,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
-	it('draws any metric by another, pinned for the workspace, for the steps in view', async () => {
+	it('draws any metric against another, pinned for the workspace, for the steps in view', async () => {
 		const pinned = [
 			{ x: 'loss', y: 'reward' },
 			{ x: 'loss', y: 'unknown' },
@@ -191,7 +191,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		const { page, session } = view;
 
 		await t.test(
-			'pins a step and highlights a metric that a link names, also before and after it has started',
+			'pins a step and highlights a metric that a link names, both before and after it has started',
 			async () => {
 				session.show({ step: 220, metric: 'clip_ratio/high_mean' });
 				await page.locator('.card.cited[data-chart]').waitFor();
@@ -325,7 +325,7 @@ describe('the dashboard in a browser', { skip }, () => {
 			assert.match(await text(view, '.tooltip'), /weighted sum/i);
 		});
 
-		await t.test('says why a device was not used', async () => {
+		await t.test('shows why a device was not used', async () => {
 			await drawn(view, 'loss');
 			await page.locator('.fact', { hasText: 'Device' }).hover();
 			await page.locator('.tooltip:popover-open', { hasText: 'webgpu was not used: no driver.' }).waitFor();
@@ -643,7 +643,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		assert.deepEqual([view.errors, view.faults], [[], []]);
 	});
 
-	it('leaves the cursor where a key has put it with new data, and draws nothing while its tab is hidden', async () => {
+	it('keeps a cursor placed by keyboard when new data arrives, and draws nothing while its tab is hidden', async () => {
 		const folder = join(root, 'cursor');
 		await mkdir(folder);
 		const writer = await RunWriter.create(folder, { ...initialRecord, id: 'cursor', name: 'cursor', totalSteps: 200 });

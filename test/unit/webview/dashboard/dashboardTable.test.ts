@@ -40,7 +40,7 @@ describe('metric table', () => {
 		assert.deepEqual([...table.step], [1, 2, 3, 4]);
 		assert.deepEqual(column(table, 'reward'), [1, 2, 30, 40]);
 		assert.equal(table.count('reward'), 4);
-		// Values of the lost rows must not reappear when the table grows over them.
+		// Values of the discarded rows must not reappear when the table grows again.
 		table.append([line(5, {}), line(6, {})]);
 		assert.deepEqual(column(table, 'reward'), [1, 2, 30, 40, null, null]);
 	});
@@ -53,7 +53,7 @@ describe('metric table', () => {
 		assert.deepEqual(column(table, 'eval/heldout/accuracy'), [null, 0.5]);
 	});
 
-	it('takes single values like lines with one value', () => {
+	it('treats single values like lines with one value', () => {
 		const [lines, values] = [new MetricTable(), new MetricTable()];
 		assert.equal(values.lastStep, null);
 		const put = (step: number, name: string, value: number | null) => {
@@ -93,7 +93,7 @@ describe('metric table', () => {
 		assert.equal(table.droppedNames, 5);
 	});
 
-	it('is identical on the other side for any sequence of chunks', () => {
+	it('is identical on the receiving side for any sequence of chunks', () => {
 		for (let seed = 0; seed < 60; seed++) {
 			const random = Random.of(seed, 'chunks');
 			const here = new MetricTable();

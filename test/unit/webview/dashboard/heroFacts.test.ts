@@ -31,7 +31,7 @@ test('the result is held-out accuracy with its interval, or the reward if nothin
 	assert.deepEqual(resultOf(rewards), { label: 'Reward', from: '0', to: '1', note: 'means of 4 steps' });
 });
 
-test('the best checkpoint has the highest held-out accuracy at its own step, the latest of equals', () => {
+test('the best checkpoint has the highest held-out accuracy at its own step, and the latest wins a tie', () => {
 	const table = tableOf([heldOut(0.5, 0.1), heldOut(0.9, 0.1), { reward: 1 }, heldOut(0.5, 0.1)]);
 	assert.deepEqual(bestCheckpoint(table, [1, 3, 4]), { step: 4, accuracy: 0.5, evaluated: 2 });
 	assert.deepEqual(bestCheckpoint(table, [1, 2, 4]), { step: 2, accuracy: 0.9, evaluated: 3 });

@@ -60,7 +60,7 @@ test('after a reload, the first redraw already shows the restored filter', () =>
 	model.dispose();
 });
 
-test('a row that an address names opens once it has been found, and only once', async () => {
+test('a row that a link names opens as soon as it has been found, and only once', async () => {
 	const asked: unknown[] = [];
 	const port = {
 		post() {},
@@ -84,7 +84,7 @@ test('a row that an address names opens once it has been found, and only once', 
 	assert.deepEqual([asked, changes, model.saved.side], [[['row', 7]], [7], 'row']);
 	receive({ rows: 12, complete: true, revealed });
 	assert.equal(asked.length, 1);
-	// The place of the row among filtered rows is unknown. A row past the end shows why it cannot be opened.
+	// The position of the row among filtered rows is unknown. A row past the end shows why it cannot be opened.
 	receive({ rows: 12, complete: true, revealed: { number: 2, row: 40 }, view: { ...view, all: false } });
 	assert.deepEqual(
 		[asked.at(-1), changes],

@@ -93,7 +93,7 @@ test('an episode is played by hand, replayed, branched, and compared with new co
 	const { page, session } = view;
 	page.setDefaultTimeout(patience(10_000));
 
-	await t.test('reset, form, state, and output', async () => {
+	await t.test('the form checks its values, and a call shows its output and state', async () => {
 		await page.getByText('No episodes yet').waitFor();
 		await looksRightNow(view, 'episode-empty');
 		await rowSelect(view).selectOption({ index: 1 });
@@ -122,7 +122,7 @@ test('an episode is played by hand, replayed, branched, and compared with new co
 		await looksRight(view, 'episode', [340, 760]);
 	});
 
-	await t.test('several calls in one turn, failed calls, and the reward', async () => {
+	await t.test('several calls in one turn, failed calls, and the reward are shown', async () => {
 		await field(view, 'tags').selectOption('omitted');
 		await click(view, 'Add Call');
 		await field(view, 'column integer').fill('0');
@@ -135,7 +135,7 @@ test('an episode is played by hand, replayed, branched, and compared with new co
 		await looksRightNow(view, 'episode-failed-call');
 	});
 
-	await t.test('replay, by keyboard and in time', async () => {
+	await t.test('an episode is replayed by keyboard, by slider, and at a given speed', async () => {
 		await page.locator('body').press('Home');
 		await shows(view, 'A garden of 2 by 2 beds.');
 		await page.locator('body').press('ArrowRight');
@@ -149,7 +149,7 @@ test('an episode is played by hand, replayed, branched, and compared with new co
 		await page.getByRole('button', { name: 'Play', exact: true }).waitFor();
 	});
 
-	await t.test('a branch', async () => {
+	await t.test('a branch starts after an earlier turn', async () => {
 		await page.locator('.turns button', { hasText: 'plant' }).first().click();
 		await page.getByText('Branch after turn 1').waitFor();
 		await field(view, 'row integer').fill('1');
@@ -162,7 +162,7 @@ test('an episode is played by hand, replayed, branched, and compared with new co
 		await looksRightNow(view, 'episode-branch');
 	});
 
-	await t.test('saved code is compared with the calls that were played before', async () => {
+	await t.test('a saved change replays earlier calls and shows what differs', async () => {
 		await writeFile(file, (await readFile(file, 'utf8')).replace('grows in bed {row}', 'blooms in bed {row}'));
 		session.changed();
 		await page.locator('.episode-bar', { hasText: 'Replay 3' }).waitFor();
@@ -184,7 +184,7 @@ test('an episode is played by hand, replayed, branched, and compared with new co
 		assert.equal(session.branches.length, 3, 'a replay replaces the one before');
 	});
 
-	await t.test('an environment that hangs or fails is named, and the view stays usable', async () => {
+	await t.test('an environment that hangs or fails is reported, and the view stays usable', async () => {
 		await page.locator('.episodes button', { hasText: 'Episode 1' }).click();
 		await page.getByRole('combobox', { name: 'Tool' }).selectOption('look');
 		await field(view, 'slow boolean').selectOption('true');
@@ -236,7 +236,7 @@ test('an episode is played by hand, replayed, branched, and compared with new co
 	});
 });
 
-test('in an untrusted workspace, nothing runs, and the view says why', options, async (t) => {
+test('in an untrusted workspace, nothing runs, and the view explains why', options, async (t) => {
 	const file = await writeEnvironment(garden);
 	const view = await open(t, { file, forbidden: 'Environments are disabled because this workspace is not trusted.' });
 	await view.page.getByText('Environment disabled').waitFor();

@@ -14,7 +14,7 @@ test('a replay shows one turn per second at normal speed, and ends at the last t
 	assert.deepEqual(advance({ turn: 5, rest: 0 }, 1, 1, 5), { turn: 5, rest: 0 });
 });
 
-test('the state that is saved has the shown episode and the latest ones, within a limit', () => {
+test('the saved state contains the shown episode and the latest ones, within a limit', () => {
 	const made = (id: number, length: number): EpisodeBranch => ({
 		...{ id, origin: { kind: 'stepped' }, row: 0, columns: {}, seed: 1, version: 1, turns: [], reward: null },
 		reset: { observation: 'x'.repeat(length), done: null, durationMs: 0 },

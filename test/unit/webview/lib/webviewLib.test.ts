@@ -14,7 +14,7 @@ import {
 } from '../../../../webview/lib/virtualList.ts';
 import { themes } from '../vscodeThemes.ts';
 
-describe('colours', () => {
+describe('colors', () => {
 	it('are parsed in the formats that VS Code writes', () => {
 		assert.deepEqual(parseColor('#0af'), { r: 0, g: 170, b: 255, a: 1 });
 		assert.deepEqual(parseColor(' #11223380 '), { r: 17, g: 34, b: 51, a: 128 / 255 });

@@ -129,7 +129,7 @@ test('the form has a default for everything, explains it, and starts the search'
 		await page.locator('vscode-button[aria-label=Start] button[disabled]').waitFor();
 	};
 	const last = () => started.at(-1);
-	/** Starts a search and waits until the page has the answer. */
+	/** Starts a search and waits until the page has the response. */
 	const begin = async (how: () => Promise<void>) => {
 		const before = answered;
 		await how();
@@ -174,7 +174,7 @@ test('the form has a default for everything, explains it, and starts the search'
 		assert.deepEqual(last()?.split, { text: '<end>' });
 	});
 
-	await t.test('settings are checked as they are typed; an empty one is the default', async () => {
+	await t.test('settings are checked as they are typed; an empty one means the default', async () => {
 		await page.getByText('Parameters and Sampling').click();
 		const width = page.getByLabel('width', { exact: true });
 		await width.fill('many');
@@ -201,7 +201,7 @@ test('the form has a default for everything, explains it, and starts the search'
 		await looksRight(view, 'new-search-settings', [320]);
 	});
 
-	await t.test('another text has no gold answer of the suggested problem, and no oracle', async () => {
+	await t.test('a different problem text has neither the suggested gold answer nor an oracle', async () => {
 		await page.getByRole('button', { name: 'Another Problem' }).click();
 		const answerIs = (value: string) =>
 			page.waitForFunction((text) => document.querySelector<HTMLInputElement>('.answer')?.value === text, value);
@@ -215,7 +215,7 @@ test('the form has a default for everything, explains it, and starts the search'
 		await page.waitForFunction((text) => document.querySelector('textarea')?.value === text, hostile);
 	});
 
-	await t.test('another policy brings its own price, and what was entered survives a reload', async () => {
+	await t.test('another policy has its own cost estimate, and entered values survive a reload', async () => {
 		await page.getByLabel('Policy', { exact: true }).selectOption('1');
 		await summary.filter({ hasText: 'Uses at most 50 nodes, 9 seconds' }).waitFor();
 		const { draft, budget } = (await view.state()) as { draft: SearchDraft; budget: string };
@@ -272,7 +272,7 @@ test('the form has a default for everything, explains it, and starts the search'
 	);
 
 	const choice = page.getByLabel('Environment', { exact: true });
-	await t.test('another environment, whose rows cannot be read; and none', async () => {
+	await t.test('the environment can be one whose rows cannot be read, or none', async () => {
 		assert.deepEqual(await choice.locator('option').allInnerTexts(), [
 			'None: one completion per problem',
 			'guess.env.py (of run)',
@@ -320,7 +320,7 @@ test('the form has a default for everything, explains it, and starts the search'
 		await restored.close();
 	});
 
-	await t.test('without a policy, it says what to do', async () => {
+	await t.test('without a policy, the page explains what to do', async () => {
 		await send(contents({}, false));
 		await page.getByRole('button', { name: 'Start Demo Run' }).click();
 		await page.getByText('No policy yet').waitFor();

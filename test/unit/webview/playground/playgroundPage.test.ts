@@ -63,7 +63,7 @@ async function ask(view: PlaygroundView, text: string, expected = ''): Promise<v
 	});
 }
 
-test('when empty, it explains what to do and offers buttons', options, async (t) => {
+test('when empty, the view explains what to do and offers buttons', options, async (t) => {
 	for (const { theme, width } of [
 		{ theme: 'dark', width: 1100 },
 		{ theme: 'light', width: 360 },

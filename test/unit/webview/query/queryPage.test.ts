@@ -49,7 +49,7 @@ describe('the query view in a browser', { skip }, () => {
 	const cells = (page: Page, row: number) =>
 		page.locator(`.data-rows [data-index="${row}"] [role="gridcell"]`).allInnerTexts();
 
-	it('draws a result as a chart by the chosen columns', async () => {
+	it('draws a result as a chart of the chosen columns', async () => {
 		const view = await open({ width: 1100, height: 800 });
 		const { page } = view;
 		await toSql(

@@ -111,7 +111,7 @@ describe('query view statements', () => {
 		assert.equal(odd.length, 8);
 	});
 
-	it('can be sorted from outside, whatever they end with', async () => {
+	it('can be sorted by an outer query, whatever they end with', async () => {
 		for (const end of ['', ';', ' ;; \n', ' -- the end', '; -- the; end', ' /* the end */;', '; /* a */ ; -- b']) {
 			const sql = sortedSql(`SELECT step, ';--' AS t, reward AS "a ""b" FROM rollouts${end}`, {
 				column: 'a "b',

@@ -5,8 +5,8 @@ import { runRecord, writeMetrics, writeRecord, writeRollouts } from './rolloutsF
 const prompt = 'A bakery packs 13 rolls into each of 8 trays and sells 7 of them. How many are left?';
 
 /**
- * Generates a completion for the bakery problem at some skill: more skilled ones verify themselves and are correct more
- * often.
+ * Generates a completion for the bakery problem at a given skill: more skilled ones verify themselves and are correct
+ * more often.
  */
 function bakery(random: Random, skill: number): { text: string; right: boolean } {
 	const right = random.next() < skill;

@@ -4,7 +4,7 @@ import { addsUp } from '../../../../webview/rollouts/rewardParts.ts';
 
 const none = new Map<string, number>();
 
-describe('whether components add up to a reward', () => {
+describe('the check that components add up to a reward', () => {
 	it('takes weights into account, skips inapplicable components, and tolerates single precision', () => {
 		assert.ok(
 			addsUp(

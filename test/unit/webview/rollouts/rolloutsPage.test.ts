@@ -400,7 +400,7 @@ test('if there is nothing to show, the panel explains why and what to do', optio
 	assert.match((await text(unreadable, '.step-faults'))[0] ?? '', /2 unreadable lines/);
 });
 
-test('a reopened view shows the same location, and a link another one', options, async (t) => {
+test('a reopened view shows the same location, and a link opens another one', options, async (t) => {
 	const run = newRun();
 	await writeRun(run, [1, 2, 3], { groups: 3, size: 3 });
 	const first = await open(t, run);

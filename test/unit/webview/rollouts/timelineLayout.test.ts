@@ -44,7 +44,7 @@ test('any timeline has at most 12 rows, without overlaps in all but the last (se
 	}
 });
 
-test('the words say what took how long, and what is not recorded', () => {
+test('the description shows how long each activity took, and what is not recorded', () => {
 	const activities: RolloutTimeline = [
 		activity(0, 4, { tokens: 12, waited: 0.5 }),
 		activity(1, 2),

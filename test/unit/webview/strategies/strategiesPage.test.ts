@@ -221,7 +221,7 @@ test(
 );
 
 test(
-	'a comparison over episodes shows rewards, rows with the same prompt apart, and what its upper bounds use',
+	'a comparison over episodes shows rewards, separate rows for the same prompt, and what its upper bounds use',
 	options,
 	async (t) => {
 		const place = await mkdtemp(join(tmpdir(), 'episodes-'));
@@ -264,7 +264,7 @@ test(
 	},
 );
 
-test('a folder without a comparison is reported with an action', options, async (t) => {
+test('a folder without a comparison is reported with a suggested action', options, async (t) => {
 	const view = await open(t, {}, join(folder, 'trees'));
 	await view.page.waitForSelector('.empty');
 	assert.match(await view.page.locator('.empty').innerText(), /contains no comparison results/);

@@ -45,7 +45,7 @@ test('only what is shown is loaded, latest first', async () => {
 		requests[i]?.answer(linesFrom(requests[i]?.from ?? 0, 64));
 		await settled();
 	}
-	// 200 was replaced by later ones before its turn came, and nothing follows the last block.
+	// Line 200 was superseded by later lines before its turn came, and nothing follows the last block.
 	assert.deepEqual(
 		requests
 			.slice(3)

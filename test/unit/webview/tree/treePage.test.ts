@@ -112,7 +112,7 @@ test('one page shows trees', options, async (t) => {
 		commands.length = 0;
 	};
 
-	await t.test('an unreadable log is reported with an action', async () => {
+	await t.test('an unreadable log is reported with a suggested action', async () => {
 		await page.waitForSelector('.loading');
 		await view.say({
 			type: 'failed',

@@ -75,7 +75,7 @@ export async function resultsProject(
 	};
 }
 
-/** Writes a run with recorded values for the reward of the file's name; every third one differs. */
+/** Writes a run with recorded values for the reward named after the file; every third one differs. */
 export function recordedRun({ made }: ResultsProject, steps = 2, groups = 6, size = 8): Promise<string> {
 	const lines = Object.fromEntries(
 		Array.from({ length: steps }, (_, i) => [

@@ -356,7 +356,7 @@ describe('a session', () => {
 	});
 });
 
-describe('judgements', () => {
+describe('judgments', () => {
 	const place: ResultPlace = { view: 'audit', file: '/a.reward.ts', reward: 'a' };
 	const never = () => new AbortController().signal;
 

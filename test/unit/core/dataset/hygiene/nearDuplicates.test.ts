@@ -159,7 +159,7 @@ describe('word hashes', () => {
 });
 
 describe('dataset facts', () => {
-	test('lengths, answer types and vocabulary', () => {
+	test('include lengths, answer types and vocabulary', () => {
 		const row = (prompt: string, answer: string | null, solution: string | null = null) => ({
 			prompt,
 			answer,

@@ -17,7 +17,7 @@ test('maxrl weights groups by the inverse of their success rate', () => {
 	for (const [i, expected] of [3, -1, -1, -1, 1 / 3, 1 / 3, 1 / 3, -1].entries()) near(values[i] as number, expected);
 });
 
-test('a group whose mean is not positive has nothing to learn from with maxrl', () => {
+test('with maxrl, a group whose mean is not positive is dead', () => {
 	const { values, dead } = advantages([-1, 0, 0.5, -0.5], 2, { advantage_estimator: 'maxrl' });
 	assert.deepEqual([...values], [0, 0, 0, 0]);
 	assert.deepEqual(dead, [true, true]);
@@ -25,11 +25,11 @@ test('a group whose mean is not positive has nothing to learn from with maxrl', 
 
 test('pass_at_k learns from a group only while a set of k completions can fail', () => {
 	const keys = { advantage_estimator: 'pass_at_k', pass_k: 3 } as const;
-	// Three of four right: every set of three contains a right one.
+	// Three of four correct: every set of three contains a correct one.
 	const { values, dead } = advantages([1, 1, 1, 0, 1, 0, 0, 0], 4, keys);
 	assert.deepEqual(dead, [true, false]);
 	assert.deepEqual([...values.subarray(0, 4)], [0, 0, 0, 0]);
-	// One of four right: in 3 of 4 sets. Mean 3/4, standard deviation sqrt(3)/4; a wrong one is in a right set in 2 of 3.
+	// One of four correct: in 3 of 4 sets. Mean 3/4, SD sqrt(3)/4; an incorrect one is in a correct set in 2 of 3.
 	near(values[4] as number, 0.25 / (Math.sqrt(3) / 4));
 	near(values[5] as number, (2 / 3 - 0.75) / (Math.sqrt(3) / 4));
 });
@@ -63,7 +63,7 @@ test('pass_at_k compares the best of each set, whatever the rewards', () => {
 	}
 });
 
-test('rows without a reward are left out, and cannot lower k below the rest of the group', () => {
+test('rows without a reward are excluded, and cannot lower k below the rest of the group', () => {
 	for (const keys of [{ advantage_estimator: 'maxrl' }, { advantage_estimator: 'pass_at_k', pass_k: 4 }] as const) {
 		const { values, dead } = advantages([1, null, 0, null, null, null, 1, null], 4, keys);
 		assert.equal(values[1], 0);
@@ -88,7 +88,7 @@ test('normalize_then_sum gives each reward function the same influence, whatever
 		4,
 		advantageSettings({ multi_objective_aggregation: 'normalize_then_sum' }),
 	);
-	// The second function's deviation is 0.0058, so the constant 1e-4 costs it 1.7%.
+	// The second function's SD is 0.0058, so the constant 1e-4 shrinks it by 1.7%.
 	near(values[0] as number, values[1] as number, 0.05);
 	near(values[2] as number, -(values[3] as number), 1e-9);
 	assert.deepEqual(dead, [false]);

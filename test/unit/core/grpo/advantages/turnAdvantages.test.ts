@@ -21,7 +21,7 @@ function near(actual: readonly Float64Array[], expected: readonly (readonly numb
 	}
 }
 
-test('the return of a turn lacks what earlier turns earned, and a turn without a reward takes nothing from it', () => {
+test('the return of a turn excludes what earlier turns earned, and a turn without a reward earns nothing', () => {
 	assert.deepEqual([...returnsOfTurns(1, [0.5, null, 0.25])], [1, 0.5, 0.5]);
 	assert.deepEqual([...returnsOfTurns(0, [-0.5, 0, 1])], [0, 0.5, 0.5]);
 	assert.deepEqual([...returnsOfTurns(1, [])], []);
@@ -38,7 +38,7 @@ const group: readonly RewardedTurns[] = [
 	{ reward: null, turns: [0.5, null] },
 ];
 
-test('a turn is compared with the same turn of the other episodes, and all turns have one divisor', () => {
+test('a turn is compared with the same turn of the other episodes, and all turns share one divisor', () => {
 	const std = Math.sqrt(0.625 / 3) + 1e-4;
 	near(turnAdvantages(group, 4, 'group'), [[0.5 / std, 0.25 / std, 0], [0], [-0.5 / std, -0.25 / std], [0, 0]]);
 	near(turnAdvantages(group, 4, 'none'), [[0.5, 0.25, 0], [0], [-0.5, -0.25], [0, 0]]);
@@ -57,7 +57,7 @@ test('the divisor can be that of the batch, and groups do not affect each other 
 	assert.deepEqual(lists(turnAdvantages(batch, 4, 'group').slice(0, 4)), lists(turnAdvantages(group, 4, 'group')));
 });
 
-test('episodes of equally many turns without rewards of their own have the advantages of GRPO', () => {
+test('episodes with equally many turns and no rewards for turns have the advantages of GRPO', () => {
 	const rewards = [1, 0.25, null, 0, 0.75, 0.5, 0.5, 0.5];
 	const rows = rewards.map((reward) => ({ reward, turns: [null, null, null] }));
 	for (const scale of ['group', 'none'] as const) {
@@ -69,7 +69,7 @@ test('episodes of equally many turns without rewards of their own have the advan
 	}
 });
 
-test('groups in which no turn differs are exactly 0, whatever rounding leaves', () => {
+test('groups in which no turn differs have advantages of exactly 0, despite rounding', () => {
 	// 0.3 - 0.1 - 0.2 is not 0 in floating-point numbers.
 	const equal = [
 		{ reward: 0.3, turns: [0.1, 0.2, null] },
@@ -85,7 +85,7 @@ test('groups in which no turn differs are exactly 0, whatever rounding leaves', 
 	assert.deepEqual(lists(turnAdvantages([{ reward: 5, turns: [1, 2] }], 1, 'group')), [[0, 0]]);
 });
 
-test('episodes that earn equally much differ where they earn it', () => {
+test('episodes with equal rewards differ at the turns that earn them', () => {
 	const early = { reward: 1, turns: [1, null] };
 	const late = { reward: 1, turns: [null, 1] };
 	// Second turns: 0 and 1.

@@ -96,7 +96,7 @@ describe('other losses', () => {
 		near(rowLoss(row([4, 0.5], 1), objective).gradients[0] as number, -4 * Math.exp(-3));
 	});
 
-	it('drop completions with a negative advantage that the policy has left', () => {
+	it('drop completions with a negative advantage that the policy has moved away from', () => {
 		const objective: Objective = { ...clip, offPolicyThreshold: 0.5, beta: 0.1 };
 		near(token(0.4, -1, { ...objective, beta: 0 }).loss, 0);
 		near(token(0.4, 1, { ...objective, beta: 0 }).loss, -0.4);

@@ -18,8 +18,8 @@ function permutations<T>(items: readonly T[]): T[][] {
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
- * Picks the best sample like a search: the first with the highest score, or without scores the first with an answer, or
- * otherwise the first.
+ * Picks the best sample as a search does: the first with the highest score; without scores, the first with an answer,
+ * or else the first.
  */
 function firstBest(samples: readonly Sampled[]): number {
 	const finals = samples.filter(({ final }) => final);
@@ -31,7 +31,7 @@ function firstBest(samples: readonly Sampled[]): number {
 	return best?.right ? 1 : 0;
 }
 
-/** Picks by vote like a search: the first answer with the most votes. */
+/** Picks by vote as a search does: the first answer with the most votes. */
 function firstVoted(samples: readonly Sampled[], weighted: boolean): number {
 	const votes = new Map<number, { votes: number; right: boolean }>();
 	for (const { class: answer, score, final, right } of samples) {

@@ -41,7 +41,7 @@ const searched = (point: string, problem: number, correct: 0 | 1 | null, more: P
 		...more,
 	}) as ComparisonResult;
 
-/** Builds samples for a problem: correct ones have class 0, each incorrect one has its own class. */
+/** Builds samples for a problem: correct ones have class 0, and each incorrect one has its own class. */
 const sampled = (point: string, problem: number, rights: readonly (0 | 1)[]) =>
 	searched(point, problem, null, {
 		samples: rights.map((correct, i) => ({
@@ -54,7 +54,7 @@ const sampled = (point: string, problem: number, rights: readonly (0 | 1)[]) =>
 	});
 
 describe('comparison plan', () => {
-	test('shares samples if the selection depends only on them', () => {
+	test('shares samples between strategies whose selection depends only on the samples', () => {
 		const plan = planComparison(specOf());
 		assert.deepEqual(
 			plan.points.map(({ id, name, label, oracle, shared }) => [id, name, label, oracle, shared?.how ?? null]),
@@ -179,7 +179,7 @@ describe('result summary', () => {
 	});
 });
 
-test('has difficulty bands of equal size, easiest first, for any number of problems', () => {
+test('difficulty bands have equal size, easiest first, for any number of problems', () => {
 	const random = Random.of('bands');
 	for (const n of [1, 4, 5, 7, 100]) {
 		const rates = Array.from({ length: n }, () => (random.int(10) === 0 ? null : random.int(9) / 8));

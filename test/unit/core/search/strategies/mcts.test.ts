@@ -93,7 +93,7 @@ test('visits, Q and the best path match a simple implementation on 20 random tre
 
 test('UCT converges to the optimal arm of a bandit with random rewards', async () => {
 	const means = [0.2, 0.5, 0.8, 0.4];
-	// Four first steps with no others below them, so that every further visit is a rollout, that is, another pull.
+	// Four first steps with nothing below them, so every further visit is a rollout, that is, another pull.
 	const policy = new FunctionPolicy((request, i) => {
 		if (request.prefix === '') return generation(`arm ${i}`, { finish: 'stop', stopText: '\n' });
 		return request.stop.length > 0 ? [] : generation('pull');
@@ -127,7 +127,7 @@ test('UCT converges to the optimal arm of a bandit with random rewards', async (
 	assert.ok((shares[2] as number) > 0.85, `${shares}`);
 });
 
-test("the maximum is backed up, so that a node's Q is not a mean", async () => {
+test("with max backup, a node's Q is the maximum, not the mean", async () => {
 	const game = randomGame(3);
 	const { tree } = await play(game, { simulations: 200, backup: 'max' });
 	const best = Math.max(
@@ -139,7 +139,7 @@ test("the maximum is backed up, so that a node's Q is not a mean", async () => {
 	assert.equal(tree.q(0), best);
 });
 
-test('many concurrent simulations spread by virtual loss, keep each visit and end with the same counts', async () => {
+test('many concurrent simulations, spread by virtual loss, count every visit and expand each step once', async () => {
 	const game = randomGame(7);
 	const { tree, totals } = await play(game, { simulations: 300 }, { concurrency: 16 });
 	assert.equal(totals.simulations, 300);
@@ -152,7 +152,7 @@ test('many concurrent simulations spread by virtual loss, keep each visit and en
 	}
 });
 
-test('Dirichlet noise changes the selection priors, based only on the seed', async () => {
+test('Dirichlet noise changes the selection priors and depends only on the seed', async () => {
 	const visits = async (seed: number, noiseShare: number) => {
 		const { tree } = await play(randomGame(5), { simulations: 60, noiseShare, noiseAlpha: 0.3 }, { seed });
 		return tree.nodes.map((node) => node.visits);
@@ -162,7 +162,7 @@ test('Dirichlet noise changes the selection priors, based only on the seed', asy
 	assert.deepEqual(await visits(1, 0), await visits(2, 0));
 });
 
-test('it stops at a completion with the target value, and does not continue below pruned nodes', async () => {
+test('the search stops at a completion with the target value, and does not continue below pruned nodes', async () => {
 	const game = randomGame(2);
 	const solved = await play(game, { simulations: 1000, target: 0.6 });
 	assert.equal(solved.outcome.stop, 'solved');
@@ -179,7 +179,7 @@ test('it stops at a completion with the target value, and does not continue belo
 	assert.ok(!next.outcome.best?.includes(victim));
 });
 
-test('branching restricts it to a subtree, whose root receives the new visits', async () => {
+test('branching restricts the search to a subtree, whose root receives the new visits', async () => {
 	const game = randomGame(2);
 	const events: TreeEvent[] = [];
 	const first = await play(game, { simulations: 30 }, { onEvent: (event) => events.push(event) });

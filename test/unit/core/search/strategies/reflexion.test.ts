@@ -70,7 +70,7 @@ describe('Reflexion research', () => {
 		assert.equal(second?.schema?.type, 'object');
 	});
 
-	it('asks again after an invalid reply with the reason, with a separate budget', async () => {
+	it('retries an invalid reply, giving the reason, within a separate budget', async () => {
 		const bad = [
 			'I think the answer is four.',
 			'```json\n{"answer": "x", "reflection": {"missing": 5, "superfluous": []}, "search_queries": []}\n```',
@@ -117,7 +117,7 @@ describe('Reflexion research', () => {
 		}
 	});
 
-	it('tells the policy what failed, retries temporary errors, and never runs a failed query twice', async () => {
+	it('reports failures to the policy, retries temporary errors, and never repeats a failed query', async () => {
 		const tool = playedTool('wiki', {
 			grpo: [new Failure('timeout', 'wiki did not answer in 5 s.'), grpo],
 			down: new Failure('unavailable', 'wiki is down.'),
@@ -158,7 +158,7 @@ describe('Reflexion research', () => {
 		assert.equal(evidenceOf(tree).length, 1);
 	});
 
-	it('answers queries to unknown tools with the available ones', async () => {
+	it('answers queries to unknown tools with a list of the available ones', async () => {
 		const { of } = await research(
 			[reply({ missing: ['x'], queries: [{ tool: 'google', query: 'a' }, 'b'] }), reply({ answer: 'B' })],
 			[playedTool('calculator', {}, false)],
@@ -172,7 +172,7 @@ describe('Reflexion research', () => {
 		);
 	});
 
-	it('flags unsupported references, tells the policy, and does not accept them as good enough', async () => {
+	it('flags unsupported references, reports them to the policy, and does not accept them as good enough', async () => {
 		const invented =
 			'GRPO was invented in 1999 by the romans for chess [1]. It has a value model made of cheese and water [2].';
 		const { of, asked, outcome } = await research(
@@ -237,7 +237,7 @@ describe('Reflexion research', () => {
 		assert.equal((await research(busy, [], { params: { rounds: 0 } })).asked.length, 1);
 	});
 
-	it('keeps its results when the budget or the policy ends it', async () => {
+	it('keeps its results when the budget runs out or the policy fails', async () => {
 		const draft = reply({ answer: 'Draft.', missing: ['x'], queries: ['grpo', 'kl'] });
 		const tokens = await research([draft], [wiki()], { budget: { tokens: 10 } });
 		assert.deepEqual([tokens.outcome.stop, tokens.outcome.answer], ['tokens', 'Draft.']);

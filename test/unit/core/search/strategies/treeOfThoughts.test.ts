@@ -82,13 +82,13 @@ describe('tree of thoughts', () => {
 			[1, 2, 3].map((id) => tree.node(id)?.scores.get('vote')),
 			[0, 2 / 3, 1 / 3],
 		);
-		// No thought completed it, so the best one is completed.
+		// No thought completed the solution, so the best one is completed.
 		assert.equal(outcome.answer, '7');
 		assert.deepEqual(outcome.best, [0, 2, 4]);
 		assert.equal(tree.textOf(4), 'b\n<answer>7</answer>');
 	});
 
-	it('samples steps and follows a scorer without instructions', async () => {
+	it('samples steps and follows a scorer if the policy does not follow instructions', async () => {
 		const policy = thoughtPolicy(({ prefix }, i) => `${prefix.length}${'ab'[i]}\nmore`, { instructions: false });
 		const guide = {
 			name: 'letters',

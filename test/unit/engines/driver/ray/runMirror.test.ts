@@ -170,7 +170,7 @@ test('a restarted mirror repeats nothing, even after partial writes', async (con
 	await same(made);
 });
 
-test('attempts made while the mirror was down are caught up', async (context) => {
+test('the mirror catches up on attempts made while it was down', async (context) => {
 	const made = await pair(context);
 	const { there, here, local } = made;
 	for (const at of [1, 2, 3]) await step(made.remote, at);

@@ -8,7 +8,7 @@ import { expandBatch } from '../../../../../src/engines/embedded/model/expandBat
 import { Graph } from '../../../../../src/engines/embedded/onnx/graph.ts';
 import { sharingRows, tinyShape } from '../computeHarness.ts';
 
-/** Inputs of a program, of which only those that it declares are fed. */
+/** Returns the feeds of a program: only the inputs that it declares. */
 function feedsOf(inputs: Readonly<Record<string, PlainInput>>, declared: readonly string[], tensors: Tensors): Feeds {
 	return Object.fromEntries(
 		declared.map((name) => {
@@ -18,7 +18,7 @@ function feedsOf(inputs: Readonly<Record<string, PlainInput>>, declared: readonl
 	);
 }
 
-test('a program computes the inputs of a packed micro-batch that the host would upload', async () => {
+test('a program expands a packed micro-batch into the inputs that the host would otherwise upload', async () => {
 	const tensors = await Tensors.load();
 	for (const heads of [1, 2, 3]) {
 		const graph = new Graph();

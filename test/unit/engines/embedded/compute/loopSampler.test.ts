@@ -74,11 +74,11 @@ describe('sampling in one run', async () => {
 		return expected;
 	};
 
-	test('chooses the tokens of the sampler that takes one step at a time', async () => {
+	test('chooses the same tokens as the sampler that takes one step at a time', async () => {
 		for (let seed = 1; seed <= 20; seed++) await check(jobOf(seed));
 	});
 
-	test('chooses greedily, without stop tokens, and a single token', async () => {
+	test('handles greedy sampling, no stop tokens, and a single token', async () => {
 		await check(jobOf(21, { temperature: 0 }));
 		const whole = await check(jobOf(22, { stop: [] }));
 		assert.ok(whole.truncated.every((truncated) => truncated === 1));

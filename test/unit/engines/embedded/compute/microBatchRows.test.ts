@@ -47,7 +47,7 @@ describe('rows per micro-batch', () => {
 		assert.equal(gpuLimits(true, 200e9).tensorBytes, 2 ** 31);
 	});
 
-	test('are halved while the memory of the device is full, for this use, and stay so', async () => {
+	test('are halved while the device is out of memory, only for that use, and stay reduced', async () => {
 		const told: number[] = [];
 		const rows = new MicroBatchRows(shape, most, gpuLimits(false, null), (_, count) => told.push(count));
 		const sizes: number[] = [];
@@ -56,7 +56,7 @@ describe('rows per micro-batch', () => {
 			if (Math.min(size, 40) > 10) throw new Failure('full', 'The memory is full.');
 			return size;
 		};
-		// Only 40 rows: the first attempt had no more.
+		// Half of 40, not of 64: the first attempt had 40 rows.
 		assert.equal(await rows.fitting('train', { count: 40, tokens: 64 }, run), 10);
 		assert.deepEqual(
 			[sizes, told],
@@ -69,7 +69,7 @@ describe('rows per micro-batch', () => {
 		assert.equal(rows.size('sample', 64), 256);
 	});
 
-	test('shrink for the next attempt only, if the device cannot recover from a shortage', async () => {
+	test('shrink only for the next attempt if the device cannot recover from running out of memory', async () => {
 		const reported: [string, number][] = [];
 		const stuck = (failure: Failure) => isStuck('webgpu', failure);
 		const onFewer = (use: string, rows: number) => reported.push([use, rows]);
@@ -150,7 +150,7 @@ describe('errors of the runtime', () => {
 		['Invalid rank for input: x', null, /^$/],
 	];
 
-	test('about the device become sentences', () => {
+	test('about the device become readable failures', () => {
 		for (const [text, reason, pattern] of cases) {
 			const failure = deviceFailure('webgpu', new Error(text));
 			assert.equal(failure?.reason ?? null, reason, text);

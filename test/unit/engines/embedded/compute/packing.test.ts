@@ -7,7 +7,7 @@ import { createLearner } from '../../../../../src/engines/embedded/createLearner
 import type { GrpoRow, Sequence } from '../../../../../src/engines/embedded/learner.ts';
 import { adam, distance, sharingRows, tinyShape } from '../computeHarness.ts';
 
-/** Returns the distinct prefixes, per prompt, of every text, up to each token that is followed by another. */
+/** Returns the distinct proper prefixes of all texts, per prompt. */
 function prefixes(rows: readonly Sequence[]): Set<string> {
 	return new Set(
 		rows.flatMap(({ tokens, promptLength }) => {

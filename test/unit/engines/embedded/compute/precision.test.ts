@@ -30,7 +30,7 @@ const float16 = withProducts(cudaDialect, 'float16');
 
 const isProduct = ({ op }: OnnxNode) => op === 'MatMul' || op === 'Gemm';
 
-/** Products of a program whose factors and result are converted, and all other products. */
+/** Splits a program's products into those whose factors and result are converted, and all others. */
 function productsOf(
 	{ nodes }: OnnxModel,
 	type: HalfType,
@@ -54,7 +54,7 @@ function productsOf(
 	return { rounded, others };
 }
 
-describe('programs with products of 16 bits', () => {
+describe('programs with 16-bit products', () => {
 	test('round the four products of each layer, but not those of attention and of the output', () => {
 		const { rounded, others } = productsOf(logprobsProgram(shape, bfloat16).model(), 'bfloat16');
 		assert.equal(rounded.length, 4 * shape.layers);
@@ -100,7 +100,7 @@ describe('programs with products of 16 bits', () => {
 		assert.equal(codes(loopProgram(shape, bfloat16, 'random').model()).filter(isHalf).length, 8 * shape.layers);
 	});
 
-	test('have the inputs, outputs and names of values of the programs in float32', () => {
+	test('have the same inputs, outputs and value names as the float32 programs', () => {
 		const ports = ({ inputs, outputs }: OnnxModel) => ({ inputs, outputs });
 		const [half, plain] = [bfloat16, cudaDialect].map((dialect) =>
 			gradientProgram(shape, { kind: 'sft' }, 'float32', dialect).observed(),
@@ -119,7 +119,7 @@ describe('rounding', async () => {
 			await session.release();
 		}
 	};
-	/** Relative to the largest element: of results of one evaluation, and of gradients. */
+	/** Limits relative to the largest element, for the results of one evaluation and for gradients. */
 	const limits = { bfloat16: { result: 0.02, gradient: 0.08 }, float16: { result: 0.004, gradient: 0.01 } };
 
 	for (const type of ['bfloat16', 'float16'] as const) {
@@ -155,8 +155,8 @@ describe('rounding', async () => {
 		});
 	}
 
-	test('the check at the start accepts it', async () => {
-		// The CPU has no kernels with 16 bits. The runtime removes the conversions to float16, so only the program is tested.
+	test('passes the check at startup', async () => {
+		// The CPU has no 16-bit kernels. The runtime removes the conversions to float16, so only the program is tested.
 		await checkResults('cpu', tensors, withProducts(cpuDialect, 'float16'));
 	});
 
@@ -177,7 +177,7 @@ describe('rounding', async () => {
 	});
 });
 
-describe('a precision that a device does not have', () => {
+describe('a precision that a device does not support', () => {
 	const opening = async (providers: readonly ProviderName[], precision: PrecisionName, rival = false) => {
 		const compared = rival ? { workers: 1, rows: 4 } : null;
 		const job = { kind: 'open', shape, providers, precision, rival: compared } as const;
@@ -199,14 +199,14 @@ describe('a precision that a device does not have', () => {
 		assert.doesNotMatch(action ?? '', /precision/);
 	});
 
-	test('is mentioned where another device may not have it', async (context) => {
+	test('is mentioned where another device may not support it', async (context) => {
 		const { message, action } = await opening(['cuda'], 'bfloat16').catch(() => ({ message: '', action: '' }));
 		if (message === '') return context.skip('this machine has CUDA');
 		assert.match(message, /^Cannot use the device cuda in bfloat16: /);
 		assert.match(action ?? '', /Set Up GPU.* Other devices may also need "precision": "float32"\.$/);
 	});
 
-	test('names every device that was tried if no particular one was asked for', async () => {
+	test('is reported with every device that was tried if none was specified', async () => {
 		const { message, action } = await opening(['directml', 'webgpu'], 'bfloat16', true);
 		assert.equal(
 			message,

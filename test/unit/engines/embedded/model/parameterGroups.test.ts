@@ -10,7 +10,7 @@ import { tinyShape } from '../computeHarness.ts';
 
 const specs = parameterSpecs(tinyShape);
 
-test('groups contain every parameter once, apart by weight decay, and no more elements than a tensor may have', () => {
+test('groups contain every parameter once, separated by weight decay, and no more elements than a tensor may have', () => {
 	for (const max of [1, 100, 300, 1 << 24]) {
 		const groups = parameterGroups(specs, max);
 		const names = groups.flatMap(({ parameters }) => parameters.map(({ spec }) => spec.name));
@@ -25,7 +25,7 @@ test('groups contain every parameter once, apart by weight decay, and no more el
 	assert.equal(parameterGroups(specs).length, 2);
 });
 
-test('a flat vector is the same after it was split into groups and joined', () => {
+test('a flat vector is unchanged by splitting it into groups and joining them', () => {
 	const flat = Float32Array.from({ length: countOf(specs) }, (_, i) => i + 1);
 	const joined = new Float32Array(flat.length);
 	for (const group of parameterGroups(specs, 200)) groupToFlat(group, groupFromFlat(group, flat), joined);

@@ -16,7 +16,7 @@ const large: ModelShape = { vocabulary: 24, layers: 12, width: 768, heads: 12, f
 const short: ModelShape = { vocabulary: 24, layers: 4, width: 128, heads: 4, feedForward: 512, context: 84 };
 const sft = { kind: 'sft' } as const;
 
-/** Values of a gradient beside the weights and their gradients, in bytes. */
+/** Bytes needed for a gradient, excluding the weights and their gradients. */
 function activations(shape: ModelShape, rows: number, length: number, on: 'cuda' | 'webgpu', early = true): number {
 	const groups = on === 'webgpu' ? parameterGroups(parameterSpecs(shape)) : null;
 	const dialect = on === 'webgpu' ? webgpuDialect : cudaDialect;
@@ -40,7 +40,7 @@ describe('memory of a gradient, in the order in which the runtime computes it', 
 		}
 	});
 
-	test('would be several times as much if weight gradients came in the order of backpropagation', () => {
+	test('would be several times as much if weight gradients were computed in the order of backpropagation', () => {
 		assert.ok(activations(large, 4, 2048, 'cuda', false) > 5 * activations(large, 4, 2048, 'cuda'));
 		assert.ok(activations(large, 4, 2048, 'webgpu', false) > 2.5 * activations(large, 4, 2048, 'webgpu'));
 	});
@@ -91,7 +91,7 @@ describe('the order of operators', () => {
 		assert.deepEqual(outputsEarly([], ['x']), []);
 	});
 
-	test('does not change any number', async () => {
+	test('does not change any result', async () => {
 		const kept = Math.max(...sharingRows.map(({ tokens, promptLength }) => tokens.length - promptLength));
 		const feeds: Record<string, Feed> = {
 			...packedFeeds(sharingRows),

@@ -11,7 +11,7 @@ const deviceOf = (events: readonly EventLine[]) => {
 	return { provider, memory };
 };
 
-test('a resumed run keeps the memory that the sizes of its micro-batches were derived from', () => {
+test('a resumed run keeps the memory size that its micro-batch sizes were derived from', () => {
 	const events = [line({ type: 'started' }), device('cuda', { memory: 80e9 }), line({ type: 'resumed' })];
 	assert.deepEqual(deviceOf(events), { provider: 'cuda', memory: 80e9 });
 	// An attempt on the CPU in between changes the device, but not the sizes on a GPU.
@@ -19,7 +19,7 @@ test('a resumed run keeps the memory that the sizes of its micro-batches were de
 	assert.deepEqual(deviceOf([device('webgpu', { memory: null })]), { provider: 'webgpu', memory: null });
 });
 
-test('runs without a record of it, new ones, and damaged events use the memory of the current GPU', () => {
+test('new runs, and runs whose record of it is missing or damaged, use the memory of the current GPU', () => {
 	assert.deepEqual(deviceOf([]), { provider: null, memory: undefined });
 	assert.deepEqual(deviceOf([device('cuda')]), { provider: 'cuda', memory: undefined });
 	assert.deepEqual(deviceOf([device('cpu', { memory: 5 })]), { provider: 'cpu', memory: undefined });
@@ -32,7 +32,7 @@ test('runs without a record of it, new ones, and damaged events use the memory o
 	});
 });
 
-test('a resumed run keeps the number of rows to which a shortage of memory reduced its micro-batches', () => {
+test('a resumed run keeps the micro-batch sizes that running out of memory reduced', () => {
 	const reduced = (use: unknown, rows: unknown) =>
 		line({ type: 'alert', level: 'warning', message: 'Full.', use, rows });
 	assert.deepEqual(earlierDevice([]).reducedRows, {});

@@ -6,7 +6,7 @@ import { type GpuMemory, GpuMemoryWatch } from '../../../../../src/engines/embed
 
 const memory = (used: number): GpuMemory => ({ used, total: 80 });
 
-test('the memory of a GPU is the maximum since the last row, or the newest reading', async () => {
+test('the reported GPU memory is the maximum since the last row, or else the newest reading', async () => {
 	const answers = [memory(10), memory(50), memory(30), null, new Error('nvidia-smi failed')];
 	const last = deferred<void>();
 	const read = async () => {

@@ -92,7 +92,7 @@ test('a completion reports why it ended, what ended it and its cost', async () =
 	for (const { text, stopText, tokens, generated } of ended) {
 		assert.ok(stopText === ';' || stopText === '=1');
 		assert.ok(!text.includes(';') && !text.includes('=1'));
-		// Between the two, an untrained model can produce special tokens, which have no text.
+		// Before the stop text, an untrained model can produce special tokens, which have no text.
 		assert.ok((generated as number) >= (tokens?.text.length as number) + stopText.length);
 		assert.ok((generated as number) <= 8);
 	}
@@ -132,7 +132,7 @@ test('pending requests are batched if compatible, and those of disconnected clie
 	);
 });
 
-test('a policy with latent thoughts has them between prompt and completion', async () => {
+test('a policy with latent thoughts inserts them between prompt and completion', async () => {
 	const own = buildTokenizer({ ...resolveTemplate('r1'), latent: latentTags }, ['0', '1', '2', '+', '=']);
 	const thinking = await createLearner({
 		shape: { ...shape, vocabulary: own.size },

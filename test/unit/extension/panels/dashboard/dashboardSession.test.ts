@@ -105,7 +105,7 @@ describe('dashboard session', () => {
 		assert.ok(events.length <= before + 2, `${events.length - before} events for 20 steps`);
 	});
 
-	it('sends what was tried of devices', async () => {
+	it('sends which devices were tried', async () => {
 		const run = newRun();
 		await writeMetricsRun(run, { sft: 2 });
 		const tried = [{ provider: 'webgpu', error: 'no WebGPU adapter was found' }];
@@ -142,7 +142,7 @@ describe('dashboard session', () => {
 		assert.deepEqual(model.run?.actions, ['openLog', 'openFolder']);
 	});
 
-	it('sends the outline of a long run immediately, and in the end every row of its file', async () => {
+	it('sends the outline of a long run immediately, and eventually every row of its file', async () => {
 		const run = newRun();
 		await writeMetricsRun(run, { sft: 2000, grpo: 8000 });
 		const { model, events, until } = follow(run);

@@ -13,7 +13,7 @@ import { builtProgram } from '../../../../support/programs.ts';
 test('a policy is evaluated on the displayed rows, and its pass rates are joined to them', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'difficulty-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
-	// GSM8K-style answers, with white space that the evaluation may not preserve.
+	// GSM8K-style answers, with whitespace that the evaluation may not preserve.
 	const rows = Array.from({ length: 6 }, (_, i) => ({
 		question: `  What is ${i}\n plus 0?`,
 		answer: `It is ${i}.\n#### ${i}`,

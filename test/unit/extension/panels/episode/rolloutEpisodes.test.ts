@@ -58,7 +58,7 @@ describe('the episode of a rollout', () => {
 		run = (await prepareRun(join(folder, 'r.recipe.json'))).folder;
 	});
 
-	it('is repeated in the copy of the environment that the run has', async (t) => {
+	it("is replayed in the run's copy of the environment", async (t) => {
 		const { place, episode } = await openedRollout(run, line());
 		assert.deepEqual(place, { file: join(run, 'rewards/guess.env.py'), runFolder: run });
 		assert.equal((await environmentOfRun(run)).dataset, join(folder, 'rows.jsonl'));
@@ -71,13 +71,13 @@ describe('the episode of a rollout', () => {
 		assert.ok(recorded && replay);
 		assert.deepEqual(recorded.origin, { kind: 'recorded', label: 'step 3, group 1, completion 0' });
 		assert.deepEqual([replay.reward, replay.turns[0]?.state], [{ value: 1 }, { number: 4, tries: 1, done: false }]);
-		// The recorded states are shown without a replay, and are those of the replay.
+		// The recorded states are shown without a replay, and match those of the replay.
 		assert.deepEqual(recorded.turns[0]?.state, { number: 4, tries: 1, done: false });
 		assert.equal(branchDifference(replay, recorded).first, null);
 		const [first, ...rest] = recorded.turns;
 		const changed = { ...recorded, turns: [{ ...(first as ShownTurn), state: { number: 5, tries: 1 } }, ...rest] };
 		assert.equal(branchDifference(replay, changed).turns[0]?.state.length, 2);
-		// A recorded episode remains as recorded.
+		// A recorded episode does not change.
 		session.call({ type: 'call', branch: 1, turn: 2, calls: [{ name: 'guess', arguments: { value: 1 } }] });
 		await session.settled;
 		assert.equal(session.branch(1).turns.length, 2);
@@ -88,7 +88,7 @@ describe('the episode of a rollout', () => {
 		);
 	});
 
-	it('that the environment does not repeat is marked when it is continued', async (t) => {
+	it('is marked if the environment responds differently when it is continued', async (t) => {
 		const { place, episode } = await openedRollout(run, line());
 		const session = await openSession({ file: place.file }, () => undefined);
 		t.after(() => session.dispose());
@@ -108,7 +108,7 @@ describe('the episode of a rollout', () => {
 		await assert.rejects(openedRollout(run, line({ row: 4 })), /dataset row of this rollout was not recorded/);
 	});
 
-	it('is not run before this user agrees to the code of a run that came from elsewhere, or if it was changed', async () => {
+	it('is not run before this user agrees to the code of a run from elsewhere, or if the code was changed', async () => {
 		const { file } = await environmentOfRun(run);
 		const asked: string[][] = [];
 		const decline = async ({ uses }: { readonly uses: readonly string[] }) => {
@@ -129,7 +129,7 @@ describe('the episode of a rollout', () => {
 		);
 	});
 
-	it('in a saved state is accepted only with a file that is an environment', async () => {
+	it('is restored from a saved state only if its file is an environment', async () => {
 		const state = {
 			...{ file: join(folder, 'guess.env.py'), runFolder: null, branches: [], show: { branch: 7, turn: 0 } },
 			...{ compareWith: null, speed: 1, replaysOnSave: true },

@@ -94,7 +94,7 @@ function ground(
 const last = ({ session }: Ground) => session.history.exchanges.at(-1);
 const text = (of: Ground, side = 0) => last(of)?.sides[side]?.samples[0]?.text;
 
-test('a checkpoint streams completions, is scored by its run’s rewards, and branches at a token', async (t) => {
+test('completions of a checkpoint are streamed, scored by its run’s rewards, and branched at a token', async (t) => {
 	const chosen = await describePolicy({ kind: 'checkpoint', folder: checkpoint }, 'tiny');
 	assert.equal(chosen.template, '{prompt}');
 	assert.equal(typeof chosen.maxTokens, 'number', 'as it was trained with');

@@ -91,7 +91,7 @@ describe('query view session', () => {
 		assert.ok(result.components.includes('exact_answer'), result.components.join(', '));
 	});
 
-	it('answers the form in any sort order, with rows that reference their rollouts', async () => {
+	it('runs the query of the form in any sort order, with rows that reference their rollouts', async () => {
 		const { session, history } = open();
 		const text = sqlOf({ ...emptyForm, sort: { column: 'reward', descending: true } }, [trl], columns);
 		const table = await session.run(1, sql(text), text, 5);
@@ -110,7 +110,7 @@ describe('query view session', () => {
 		assert.deepEqual(history(), [again, text]);
 	});
 
-	it('runs every example and histograms of the results', async () => {
+	it('runs every example query and a histogram query', async () => {
 		const { session } = open();
 		for (const [i, { title, sql: text }] of examples.entries()) {
 			const table = await session.run(10 + i, sql(text), text, 100);

@@ -239,7 +239,7 @@ test('rollouts are readable even if run.json is not', limit, async () => {
 	dispose();
 });
 
-test('a location requested before the start is shown at the start', limit, async () => {
+test('a location requested before the session starts is shown once it has started', limit, async () => {
 	const run = newRun();
 	await writeRun(run, [1, 2, 3], { groups: 4, size: 2 });
 	const { session, model, until, dispose } = connect(run, false);

@@ -152,7 +152,7 @@ test('hostile values are sanitized', async () => {
 	assert.equal(({} as { polluted?: boolean }).polluted, undefined);
 });
 
-test('a missing or irregular step file is rejected with a message', async () => {
+test('a step file that is missing or not a regular file is rejected with a message', async () => {
 	const run = await newRun();
 	const source = new RolloutsSource(run);
 	await assert.rejects(source.step(4), failsWith('missing', /rollouts for step 4 are missing.*another step/s));
@@ -268,7 +268,7 @@ test('a large step is indexed with memory that does not grow with its completion
 	assert.ok(JSON.stringify(content).length < 200_000);
 });
 
-test('a group has the picture of its prompt, and boxes of answers', async () => {
+test('a group includes the picture in its prompt, and the boxes in its answers', async () => {
 	const run = await newRun();
 	const content = pngOf(20, 10);
 	const picture = { file: pictureName(content), width: 20, height: 10 };
@@ -304,7 +304,7 @@ test('a group has the picture of its prompt, and boxes of answers', async () => 
 		const without = await source.group(1, other);
 		assert.deepEqual([without.picture, without.rollouts[0]?.boxes], [undefined, undefined]);
 	}
-	// Without a reward for boxes, the picture is shown alone.
+	// Without a reward for boxes, only the picture is shown.
 	const plain = await new RolloutsSource(run).group(1, 0);
 	assert.deepEqual([plain.picture, plain.rollouts[0]?.boxes], [picture, undefined]);
 });

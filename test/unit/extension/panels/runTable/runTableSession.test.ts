@@ -14,12 +14,12 @@ import { viewOf } from '../../fixtureRun.ts';
 const root = await mkdtemp(join(tmpdir(), 'run-table-'));
 after(() => rm(root, { recursive: true, force: true }));
 
-/** Waits until an event fits; the test timeout bounds the wait. */
+/** Waits until a condition holds; the test timeout bounds the wait. */
 async function until(condition: () => boolean): Promise<void> {
 	while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-test('rows are sent as they are known, then with recipes and metrics, and again only when runs change', async (t) => {
+test('rows are sent as soon as runs are known, then with recipes and metrics, and again only when runs change', async (t) => {
 	const folder = join(root, 'a');
 	await mkdir(folder);
 	await writeFile(join(folder, 'recipe.json'), JSON.stringify({ seed: 7, stages: [{ type: 'grpo', beta: 0.5 }] }));
@@ -70,7 +70,7 @@ test('rows are sent as they are known, then with recipes and metrics, and again 
 	assert.equal(reads, 3, 'only the run that changed');
 });
 
-test('a value that is not a number is left out, because one would make the page refuse all rows', () => {
+test('non-finite values are omitted, because a single one would make the page reject all rows', () => {
 	const view = { ...viewOf('/x', 'running', 1), accuracy: Number.NaN, reward: Number.POSITIVE_INFINITY };
 	assert.deepEqual(rowOf(view, true, null).metrics, {});
 	assert.deepEqual(rowOf({ ...view, accuracy: 0 }, true, null).metrics, { 'eval/heldout/accuracy': 0 });

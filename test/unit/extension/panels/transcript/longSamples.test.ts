@@ -52,7 +52,7 @@ const bytesSource = (bytes: Buffer) => ({
 
 const temporary = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('reasoning-lab-transcript-'));
 
-test('a long sample is read in parts as it is when it is read completely, with every compression method', async (t) => {
+test('a long sample read in parts equals the same sample read as a whole, with every compression method', async (t) => {
 	const whole = readTranscript(`{"eval":{},"samples":[${longSample('long', count)}]}`, 'log').transcripts[0];
 	assert.ok(whole);
 	for (const method of [0, 8, 93] as const) {
@@ -110,7 +110,7 @@ test('the last copy of a sample counts, and failed, empty and damaged samples ar
 	}
 });
 
-test('damaged compressed data neither ends the process nor blocks, also if the panel is closed first', async (t) => {
+test('damaged compressed data neither crashes nor blocks the process, even if the panel is closed first', async (t) => {
 	for (const method of [8, 93] as const) {
 		const archive = longArchive(count, method);
 		const third = Math.floor(archive.length / 3);
@@ -173,7 +173,7 @@ test('a session shows the lines of a sample as they are read, and another sample
 	await soon(async () => assert.deepEqual(await temporary(), before, 'temporary files are removed'));
 });
 
-/** JSON log with the given samples. Spaces make it too long to be read at once. */
+/** JSON log with the given samples, padded with spaces until it is too long to be read at once. */
 function longLog(samples: readonly string[]): Buffer {
 	const spaces = ' '.repeat(33 << 20);
 	const text = `{"version":2,"status":"success","eval":{"task":"t"},"samples":[${samples.join(',')}],${spaces}"reductions":[]}`;
@@ -202,7 +202,7 @@ test('samples of a long JSON log are read one at a time', async (t) => {
 	for (const sample of [2, 3]) assert.equal((await opened(t, file, sample)).byLines?.count, 1);
 });
 
-test('a closed panel ends the search for the samples of a JSON log', async (t) => {
+test('closing the panel ends the search for the samples of a JSON log', async (t) => {
 	const stop = new AbortController();
 	let reads = 0;
 	const read = async (_: number, length: number) => {
@@ -227,7 +227,7 @@ test('a closed panel ends the search for the samples of a JSON log', async (t) =
 	assert.deepEqual(await temporary(), before);
 });
 
-test('a truncated or damaged JSON log is read up to there, and named', async (t) => {
+test('a truncated or damaged JSON log is read up to the fault, which is reported', async (t) => {
 	const faults = async (bytes: Buffer, sample = 0) => {
 		const text = await opened(t, await written(t, bytes), sample);
 		await text.byLines?.ready;

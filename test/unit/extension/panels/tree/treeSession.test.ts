@@ -174,7 +174,7 @@ describe('tree panel events', () => {
 		assert.ok(turns > 3, `${turns} turns`);
 	});
 
-	it('tell whether nodes are turns of episodes', async (context) => {
+	it('indicate whether nodes are turns of episodes', async (context) => {
 		const folder = await folderFor(context);
 		const specs = [{ environment: { file: 'a.env.ts' } }, { environment: 'a.env.ts' }, null];
 		for (const [i, episodes] of [true, false, false].entries()) {

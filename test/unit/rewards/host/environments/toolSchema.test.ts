@@ -127,7 +127,7 @@ describe('arguments of a call', () => {
 	});
 });
 
-it('text is quoted as by Python', () => {
+it('text is quoted as in Python', () => {
 	// Computed with repr in Python 3.12.
 	const cases: readonly [string, string][] = [
 		["it's", `"it's"`],

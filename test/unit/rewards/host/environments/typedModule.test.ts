@@ -11,7 +11,7 @@ async function moduleOf(context: TestContext, text: string): Promise<() => Typed
 	return () => new TypedModule(file);
 }
 
-/** The parser rejects these texts without a second try. Each line is needed for that. */
+/** Texts that the parser rejects on its first try. Each line is needed for that. */
 const rejected = [
 	[
 		'// Two rows occur twice.',

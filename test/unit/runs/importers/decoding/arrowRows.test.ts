@@ -37,7 +37,7 @@ test('values of every type match those written by pyarrow, in the stream and fil
 	}
 });
 
-test('growing and replaced dictionaries apply to the batches after them', async (t) => {
+test('delta and replacement dictionaries apply to the batches that follow', async (t) => {
 	const words = async (name: string) =>
 		(await all(await opened(t, types(name)))).map((row) => (row as { word: string | null }).word);
 	assert.deepEqual(await words('deltas.arrow'), ['b', null, 'a', 'c', null, 'a', 'd', null, 'a']);

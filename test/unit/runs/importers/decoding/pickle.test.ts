@@ -23,7 +23,7 @@ describe('pickles', () => {
 		assert.deepEqual(Object.keys(polluted as object), ['__proto__']);
 	});
 
-	it('contain numbers, text, lists and dictionaries', async () => {
+	it('decode to numbers, text, lists and dictionaries', async () => {
 		// Python: pickle.dumps([1, 300, -2, 1 << 40, 0.5, None, True, {'a': ('b', b'')}], 2)
 		const many = '](K\x01M,\x01J\xfe\xff\xff\xff\x8a\x06\0\0\0\0\0\x01G?\xe0\0\0\0\0\0\0N\x88';
 		assert.deepEqual(await dataOf(`\x80\x02${many}}${text('a')}${text('b')}\x85se.`), [
@@ -39,7 +39,7 @@ describe('pickles', () => {
 		const numbers = Array.from({ length: 20 }, (_, i) => i);
 		const encoded = numbers.map((number) => `K${String.fromCharCode(number)}`).join('');
 		assert.deepEqual(await dataOf(`\x80\x02](${encoded}e.`), numbers);
-		// The second batch of a list, and a mark that is not followed by numbers only.
+		// A second batch of a list, and a mark followed by more than numbers.
 		assert.deepEqual(await dataOf(`\x80\x02](${encoded}e(${encoded}e(K\x01](${encoded}ee.`), [
 			...numbers,
 			...numbers,

@@ -10,7 +10,7 @@ import { fixtureFolder, readAll } from '../foreignFixtures.ts';
 
 const source = join(root, 'test/fixtures/miles-context-parallel/train_data');
 
-/** Returns the rollouts of miles' samples with the training data of the ranks whose files are accepted. */
+/** Returns the rollouts of miles' samples with training data only from the files that `accepts` selects. */
 async function withRanks(accepts: (file: string) => boolean) {
 	const folder = await mkdtemp(join(tmpdir(), 'miles-'));
 	try {
@@ -32,7 +32,7 @@ async function withRanks(accepts: (file: string) => boolean) {
 const valuesOf = (sample: number, length: number) => Array.from({ length }, (_, i) => -sample - i / 64);
 
 describe('values of ranks with context parallelism', () => {
-	it('belong to the tokens that miles had them for, packed and padded', async () => {
+	it('belong to the tokens that miles computed them for, packed or padded', async () => {
 		const lines = await withRanks(() => true);
 		assert.equal(lines.length, 16);
 		for (const { row, advantage, tokens } of lines) {
@@ -62,14 +62,14 @@ describe('values of ranks with context parallelism', () => {
 			);
 			const own = values.filter((value) => value !== null).length;
 			known += own;
-			// If a token's advantage is missing, it is not known whether they share it.
+			// If any token's advantage is missing, it is unknown whether all tokens share one.
 			assert.equal(advantage === null, own < wanted.length);
 		}
 		// Number of values in the other files of the last stage.
 		assert.equal(known, 52);
 	});
 
-	it('cover every token but one without a predecessor, whatever the lengths', () => {
+	it('cover every token except one without a predecessor, whatever the lengths', () => {
 		for (const size of [2, 3, 8]) {
 			for (const total of [1, 2, 7, 16, 97]) {
 				for (let response = 1; response <= total; response++) {
@@ -88,7 +88,7 @@ describe('values of ranks with context parallelism', () => {
 		}
 	});
 
-	it('are left out if their tokens are not certain', () => {
+	it('are omitted if it is unclear which tokens they belong to', () => {
 		// Eight tokens, six of them in the response; rank 0 of 2 has positions 0, 1, 6 and 7: tokens 0, 5 of the response.
 		const record = {
 			tokens: [1, 2, 3, 4, 5, 6, 7, 8],
@@ -123,7 +123,7 @@ describe('values of ranks with context parallelism', () => {
 			{ tokens: [1, 2, 3] },
 		];
 		for (const change of wrong) assert.equal(of({ ...record, ...change }), null, JSON.stringify(change));
-		// A rank of a run with more ranks, left from an earlier attempt, adds nothing; neither do copies of a rank.
+		// A rank left over from an earlier attempt with more ranks adds nothing; neither do copies of a rank.
 		const other = { ...record, cp_rank: 1, cp_size: 4, log_probs: [-9, -9] };
 		assert.deepEqual(of(record, other, { ...record, log_probs: [-7, -8] }), [-1, null, null, null, null, -6]);
 		const all = { ...record, log_probs: [-1, -2, -3, -4, -5, -6] };

@@ -54,7 +54,7 @@ describe('Inspect', () => {
 		assert.deepEqual(record.versions, { task: 'add', model: 'openai/m', inspect_ai: '0.3' });
 	});
 
-	it('converts values of scores as Inspect does, and takes the first scorer as the reward', async () => {
+	it('converts score values as Inspect does, and uses the first scorer as the reward', async () => {
 		const values = ['C', 'I', 'P', 'N', 0.25, true, 'yes', '1.5', 'word', null, [1, 2]];
 		const { train } = await madeRun({
 			'a.json': log(values.map((value) => sample({ scores: { first: { value }, second: { value: 3 } } }))),
@@ -168,7 +168,7 @@ describe('Inspect', () => {
 		assert.match(missing.at(-1)?.message ?? '', /damaged zip archive \(it has no end record\): 4 samples were found/);
 	});
 
-	it('counts a sample that was written twice once, and reports samples without an id', async () => {
+	it('counts a sample only once if it was written twice, and reports samples without an id', async () => {
 		const { train, faults } = await madeRun({
 			'a.eval': archive(member(1, 1), member(1, 1, { scores: { match: { value: 'I' } } })),
 			'b.json': log([sample({ id: null }), sample(), 5]),
@@ -202,7 +202,7 @@ describe('Inspect', () => {
 		const messages = ({ faults }: typeof small) => faults.map(({ message }) => message);
 		assert.deepEqual(messages(large), ['sample 2 is not an object']);
 		assert.deepEqual(messages(large), messages(small));
-		// A log that is cut within its last sample has the others.
+		// A log that is truncated within its last sample still has the others.
 		const cut = await madeRun({ 'a.json': long(short.slice(0, -20)) });
 		assert.deepEqual(cut.train, small.train.slice(0, 2));
 		assert.deepEqual(messages(cut), ['sample 2 is not an object', 'invalid JSON: it ends too early']);

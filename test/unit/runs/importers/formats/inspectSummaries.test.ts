@@ -56,7 +56,7 @@ describe('summaries of a large Inspect log', () => {
 		return (await openRun(folder)).open(0);
 	}
 
-	it('list the same rollouts at the same places, without their texts', async () => {
+	it('list the same rollouts at the same locations, without their text', async () => {
 		const step = await opened(all.map(([id, epoch]) => summary(id, epoch)).reverse());
 		const [whole, short] = [await listed(step.rollouts()), await listed(step.overview?.() as never)];
 		assert.deepEqual(
@@ -78,7 +78,7 @@ describe('summaries of a large Inspect log', () => {
 		await step.close();
 	});
 
-	it('are not used if they miss a sample or the number of its tokens', async () => {
+	it('are not used if they lack a sample or its token count', async () => {
 		for (const summaries of [
 			[summary(2, 1), summary(1, 1)],
 			all.map(([id, epoch]) => ({ ...summary(id, epoch), model_usage: {} })),

@@ -53,7 +53,7 @@ describe('NeMo Gym', () => {
 		assert.deepEqual([train[0]?.row, train[0]?.answer, train[0]?.truncated], [0, '8', false]);
 	});
 
-	it('reads sampled tokens, limits and prompts as text', async () => {
+	it('reads sampled tokens, limits and plain-text prompts', async () => {
 		const tokens = { generation_token_ids: [5, 6], generation_log_probs: [-0.5, -1] };
 		const { train, faults } = await madeRun({
 			'a.jsonl': [

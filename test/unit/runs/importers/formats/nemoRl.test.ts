@@ -37,7 +37,7 @@ describe('NeMo-RL', () => {
 		assert.equal(train[0]?.tokens?.text.length, 3);
 	});
 
-	it('has no rollout advantage if tokens have different ones', async () => {
+	it('sets no rollout advantage if the token advantages differ', async () => {
 		const { train } = await read(row({ advantages: [[0, 0, 0.5, 0.25, 0.5, 0, 0]] }));
 		assert.equal(train[0]?.advantage, null);
 		assert.deepEqual(train[0]?.tokens?.advantage, [0.5, 0.25, 0.5]);
@@ -63,14 +63,14 @@ describe('NeMo-RL', () => {
 		assert.equal(train[2]?.completion.length, 2);
 	});
 
-	it('infers groups of equal size from consecutive equal prompts', async () => {
+	it('infers groups of equal size from consecutive identical prompts', async () => {
 		const rows = ['a', 'a', 'b', 'b', 'b', 'b', 'c', 'c'].map((prompt, idx) => row({ content: [[prompt, 'x']], idx }));
 		const { train } = await read(...rows);
 		// The four rows of b are two groups of two: the prompt was drawn twice.
 		assert.deepEqual(groupsIn(train), [0, 0, 1, 1, 2, 2, 3, 3]);
 	});
 
-	it('uses the rewards of the remaining rows with dynamic sampling', async () => {
+	it('uses the rewards of the rows kept by dynamic sampling', async () => {
 		const { train } = await read(row({ rewards: [0], filtered_rewards: [1] }));
 		assert.equal(train[0]?.reward, 1);
 	});

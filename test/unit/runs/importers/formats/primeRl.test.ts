@@ -36,7 +36,7 @@ const contents = (messages: RolloutLine['prompt'] | undefined) =>
 	Array.isArray(messages) ? messages.map(({ content }) => content) : [];
 
 describe('prime-rl', () => {
-	it('weights rewards, skips null ones, and leaves a rollout without any unscored', async () => {
+	it('weights rewards, skips null ones, and leaves a rollout unscored if it has none', async () => {
 		const rewards = { right: { score: 1, weight: 0.5 }, style: { score: -2, weight: 2 }, late: null };
 		const { train } = await madeRun({
 			[all]: [episode([trace({ rewards })]), episode([trace({ id: 't2', rewards: { right: null, style: null } })])],
@@ -70,7 +70,7 @@ describe('prime-rl', () => {
 		assert.equal(train[0]?.advantage, 0.25);
 	});
 
-	it('has no log-probabilities if their number differs from the number of tokens', async () => {
+	it('omits log-probabilities if their count differs from the token count', async () => {
 		const odd = { parent: 0, token_ids: [8, 9], mask: [true, true], logprobs: [-0.1] };
 		const torn = { parent: 0, token_ids: [8, 9], mask: [true] };
 		const { train } = await madeRun({
@@ -136,7 +136,7 @@ describe('prime-rl', () => {
 		assert.equal(new Set(groupsIn(train.slice(1))).size, 2);
 	});
 
-	it('shows an episode that failed before its first message, in its group and unscored', async () => {
+	it('shows an episode that failed before its first message as unscored, in its group', async () => {
 		const failed = episode([], {
 			ok: false,
 			task: { data: { prompt: '2+2?' } },
@@ -150,7 +150,7 @@ describe('prime-rl', () => {
 		assert.deepEqual(faults, []);
 	});
 
-	it('marks a rollout as truncated by a limit or by its last call, like verifiers does', async () => {
+	it('marks a rollout as truncated by a limit or by its last call, as verifiers does', async () => {
 		const traces = [
 			trace({ stop_condition: 'max_turns' }),
 			trace({ id: 't2', calls: [{ finish_reason: 'length' }] }),
@@ -224,7 +224,7 @@ describe('prime-rl', () => {
 		assert.deepEqual(run.faults, []);
 	});
 
-	it('merges the rows that orchestrator and trainer append for one step', async () => {
+	it('merges the rows that the orchestrator and the trainer append for one step', async () => {
 		const { metrics } = await madeRun({
 			[all]: [episode([trace()])],
 			'metrics.jsonl': [
@@ -273,7 +273,7 @@ describe('prime-rl', () => {
 			run: { work: { type: kind, step: 0 } },
 		});
 
-	it('reads streams in numbered files, compressed or not, at the step when rollouts arrived', async () => {
+	it('reads streams in numbered files, compressed or not, and uses the step at which rollouts arrived', async () => {
 		const { run, record, train, validation } = await madeRun({
 			[`${stream(0)}.zst`]: zstdFile(jsonl([arrived('a', 1, 'train'), arrived('b', 2, 'train')]), true),
 			// The original of a chunk that has just been compressed.
@@ -304,7 +304,7 @@ describe('prime-rl', () => {
 		assert.ok(notes.some((note) => note.startsWith('1 rollout was in flight')));
 	});
 
-	it('lists an unreadable line with the rollout before it, and no step of the other split', async () => {
+	it('assigns an unreadable line to the step of the rollout before it, and lists no steps of the other split', async () => {
 		const folder = await mkdtemp(join(tmpdir(), 'prime-rl-'));
 		try {
 			const rows = [arrived('a', 4, 'train'), 'oops', arrived('b', 5, 'eval'), 'oops', { id: 'e' }];

@@ -73,7 +73,7 @@ describe('rLLM', () => {
 		assert.equal(train[2]?.reward, null);
 	});
 
-	it('keeps a group together if only one episode has a judge, or nothing', async () => {
+	it('keeps a group together if only one episode has a judge, or one has no trajectories', async () => {
 		const judged = [trajectory(), trajectory({ name: 'judge' })];
 		for (const order of [judged, judged.toReversed()]) {
 			const { train } = await read(
@@ -125,7 +125,7 @@ describe('rLLM', () => {
 		assert.deepEqual(train[1]?.completion, [assistant('4', { reasoning_content: 'hm' })]);
 	});
 
-	it('marks what a limit truncated', async () => {
+	it('marks rollouts that a limit truncated', async () => {
 		const { train } = await read(
 			episode({ termination_reason: 'max_response_length_exceeded' }),
 			episode({ is_correct: false }),
@@ -139,7 +139,7 @@ describe('rLLM', () => {
 		);
 	});
 
-	it('determines whether an answer is correct if no metric does', async () => {
+	it('records whether an answer is correct if no metric does', async () => {
 		const { train } = await read(
 			episode(),
 			episode({ metrics: { steps: 2 }, is_correct: false }),

@@ -20,7 +20,7 @@ describe('SkyRL', () => {
 		);
 	});
 
-	it('reads an evaluation on its own or next to those of steps', async () => {
+	it('reads a standalone evaluation, alone or alongside those of training steps', async () => {
 		const alone = {
 			'dumped_evals/eval_only/gsm8k.jsonl': [row({}), row({})],
 			'dumped_evals/eval_only/aggregated_results.jsonl': [{ 'eval/gsm8k/avg_score': 1 }],
@@ -52,7 +52,7 @@ describe('SkyRL', () => {
 		);
 	});
 
-	it('groups by equal prompts from one data source', async () => {
+	it('groups identical prompts from the same data source', async () => {
 		const { train } = await madeRun({
 			[`${place}/a.jsonl`]: [
 				row({ data_source: 'a' }),
@@ -64,7 +64,7 @@ describe('SkyRL', () => {
 		assert.deepEqual(groupsIn(train), [0, 1, 0, 2]);
 	});
 
-	it('names a source as in the rows rather than the file, which has _ in place of /', async () => {
+	it('takes the name of a source from the rows rather than the file name, which has _ in place of /', async () => {
 		const { train } = await madeRun({
 			[`${place}/openai_gsm8k.jsonl`]: [row({ data_source: 'openai/gsm8k' }), row({})],
 		});

@@ -13,7 +13,7 @@ async function linesOf(folder: string) {
 }
 
 describe('slime', () => {
-	it('adds what samples were trained with to those of the same step', async () => {
+	it('adds training data to the samples of the same step', async () => {
 		const { run, lines } = await linesOf(fixtureFolder('slime'));
 		// Printed by slime_train_data.py: sample index and advantage.
 		assert.deepEqual(
@@ -34,7 +34,7 @@ describe('slime', () => {
 		assert.deepEqual(run.faults, []);
 	});
 
-	it('adds what the ranks of miles trained on, from the ranks that have it', async () => {
+	it('adds the training data of miles ranks, from those that have it', async () => {
 		const { run, lines } = await linesOf(fixtureFolder('miles'));
 		// Printed by miles_train_data.py: the first advantage and the last log-probability of each sample.
 		const printed = [
@@ -69,7 +69,7 @@ describe('slime', () => {
 		try {
 			await cp(fixtureFolder('miles'), folder, { recursive: true });
 			for (const rank of [1, 3]) await rm(join(folder, `train_data/1_${rank}.pt`));
-			// The data of step 1, as if it were that of step 0, belongs to no sample of it.
+			// The data of step 1, presented as that of step 0, matches none of its samples.
 			await cp(join(fixtureFolder('miles'), 'train_data/1_1.pt'), join(folder, 'train_data/0_1.pt'));
 			const { run, lines } = await linesOf(folder);
 			assert.ok(lines.every(({ advantage, tokens }) => advantage === null && tokens?.oldLogprob === undefined));

@@ -51,7 +51,7 @@ describe('trackio', () => {
 		assert.deepEqual(last?.extra, { run: 'second', log: 'rollouts', metadata: { note: 'x' } });
 		const before = (await readdir(path)).sort();
 		database.close();
-		// Opened read-only by SQLite, a database in WAL mode would get a -shm file.
+		// If SQLite opened a database in WAL mode read-only, it would create a -shm file.
 		assert.deepEqual(before, ['sums.db', 'sums.db-shm', 'sums.db-wal']);
 		await rm(join(path, 'sums.db-shm'), { force: true });
 		await metricsOf(path);
@@ -84,8 +84,8 @@ describe('trackio', () => {
 	});
 });
 
-describe('trackio at the end of a run of TRL', () => {
-	it('counts the last table once, which is logged again', async () => {
+describe('trackio at the end of a TRL run', () => {
+	it('counts the last table only once, although it is logged again', async () => {
 		const { path, database } = await openedProject('copies');
 		const count = async () => (await readAll(await openRun(path))).rollouts.length;
 		const before = await count();
@@ -98,7 +98,7 @@ describe('trackio at the end of a run of TRL', () => {
 		database.close();
 	});
 
-	it('is not read from an export that is next to the database', async () => {
+	it('is not read from an export next to the database', async () => {
 		const { path, database } = await openedProject('exported');
 		database.close();
 		const before = await metricsOf(path);

@@ -9,8 +9,8 @@ import { readAll } from '../foreignFixtures.ts';
 import { groupsIn, madeRun } from '../madeRun.ts';
 
 /*
- * test/fixtures/trl-quirks: files that pyarrow wrote with the compressions and page versions that trainers use, of what
- * TRL may write: message lists, rewards that are null or NaN, columns of log_extra, an older version's total.
+ * test/fixtures/trl-quirks: files that pyarrow wrote with the compressions and page versions that trainers use. They
+ * contain what TRL may write: message lists, null or NaN rewards, log_extra columns, an older version's total.
  */
 const quirks = join(root, 'test/fixtures/trl-quirks');
 
@@ -48,7 +48,7 @@ describe('TRL', () => {
 		);
 	});
 
-	it('distinguishes log_extra columns from rewards by means of the metrics', async () => {
+	it('distinguishes log_extra columns from rewards using the metrics', async () => {
 		const [line] = await linesOf(1);
 		assert.deepEqual(Object.keys(line?.rewards ?? {}), ['accuracy', 'style']);
 		assert.deepEqual(line?.extra, { extracted: '0', difficulty: 0 });

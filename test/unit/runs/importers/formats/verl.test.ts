@@ -5,7 +5,7 @@ import { groupsIn, madeRun } from '../madeRun.ts';
 const row = (fields: object) => ({ input: 'p', output: 'o', gts: '1', score: 1, step: 1, ...fields });
 
 describe('verl', () => {
-	it('groups by equal input, regardless of row order', async () => {
+	it('groups by identical input, regardless of row order', async () => {
 		const rows = ['a', 'b', 'a', 'c', 'b', 'a'].map((input) => row({ input }));
 		const { train } = await madeRun({ 'rollouts/1.jsonl': rows });
 		assert.deepEqual(groupsIn(train), [0, 1, 0, 2, 1, 0]);

@@ -18,7 +18,7 @@ import {
 	weigh,
 } from '../../../../../../src/engines/embedded/run/trainingRow.ts';
 
-/** Returns a rollout whose turns have the given lengths, with two tokens of the environment between them. */
+/** Returns a rollout whose turns have the given lengths, with two environment tokens between them. */
 function rollout(lengths: readonly number[], reward: number | null, rewards: readonly (number | null)[] = []): Rollout {
 	const conversation = new Conversation([1, 2, 3]);
 	for (const [k, length] of lengths.entries()) {
@@ -29,7 +29,7 @@ function rollout(lengths: readonly number[], reward: number | null, rewards: rea
 	return { sample: conversation.sample(false), reward, episode: { turns } } as unknown as Rollout;
 }
 
-test('tokens get the advantage of their turn, and what the environment wrote gets none', () => {
+test('tokens get the advantage of their turn, and environment tokens get none', () => {
 	const { sample } = rollout([2, 1, 3], 1);
 	assert.deepEqual(turnLengths(sample), [2, 1, 3]);
 	const own = tokensOfTurns(sample, Float64Array.of(0.5, -1, 2));
@@ -41,17 +41,17 @@ test('tokens get the advantage of their turn, and what the environment wrote get
 	assert.deepEqual(turnLengths(rollout([], null).sample), []);
 });
 
-test('rewards of turns count with the weight of the environment, and a last message without calls has none', () => {
+test('turn rewards are scaled by the weight of the environment, and a last message without calls has none', () => {
 	const rows = [rollout([1, 1, 1], 2, [1, null]), rollout([1, 1], 0, [null])];
 	const values = creditedTurns(rows, 2, 2, 'none').map((one) => [...one]);
-	// Returns: 2, 0, 0 and 0, 0. The third turn is alone.
+	// The returns are 2, 0, 0 and 0, 0. Only one rollout has a third turn.
 	assert.deepEqual(values, [
 		[1, 0, 0],
 		[-1, 0],
 	]);
 });
 
-test('a row with advantages per turn has the loss and gradient of its turns one by one', () => {
+test('a row with per-turn advantages has the losses and gradients of its individual turns', () => {
 	const one = rollout([2, 1, 3], 1);
 	const turns = Float64Array.of(0.5, -1, 2);
 	const [row] = trainingRows({ mask_truncated_completions: false }, { rollouts: [one] } as never, [turns]);

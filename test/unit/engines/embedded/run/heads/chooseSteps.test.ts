@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { chooseSteps, type StepCandidate } from '../../../../../../src/engines/embedded/run/heads/chooseSteps.ts';
 
-/** One undecided step in a solution that surprises, one in a solution that does not, and a certain one that does. */
+/** An uncertain step in a surprising solution, one in an expected solution, and a certain one in a surprising one. */
 const candidates: readonly StepCandidate[] = [
 	{ value: 0.5, wholeValue: 0.9, outcome: 0 },
 	{ value: 0.5, wholeValue: 0.9, outcome: 1 },
@@ -34,7 +34,7 @@ describe('choosing steps to label', () => {
 		near(shares('random'), [1, 1, 1]);
 	});
 
-	it('chooses each step at most once, in order, the same for the same seed, and all if there are too few', () => {
+	it('chooses each step at most once, in order, deterministically for a seed, and all if there are too few', () => {
 		const many = Array.from({ length: 50 }, (_, i) => ({ value: i / 50, wholeValue: 0.5, outcome: i % 2 }));
 		const chosen = chooseSteps({ steps: 20, by: 'uncertainty' }, many, 7);
 		assert.equal(new Set(chosen).size, 20);
