@@ -33,7 +33,8 @@ class Faulty:
                 try: os.write(fd, b"Content-Length: 5\\r\\n\\r\\nhello")
                 except OSError: pass
         if self.fault == "large": return "x" * 100_000_000
-        if self.fault == "memory": self.hoard = [bytearray(1 << 20) for _ in range(4000)]
+        # In one piece, because filling the memory up to the limit can take longer than a turn may.
+        if self.fault == "memory": self.hoard = bytearray(4000 << 20)
         if self.fault == "fork" and [os.fork() for _ in range(5)]: time.sleep(100)
         return "seen"
 
