@@ -26,6 +26,7 @@ import {
 	positionProgram,
 	residentDecodeProgram,
 } from '../model/residentPrograms.ts';
+import type { DeviceChoice } from '../model/tokenChoice.ts';
 import type { Dialect } from '../onnx/dialect.ts';
 import type { Graph } from '../onnx/graph.ts';
 import { adamW, addGradients } from './adamW.ts';
@@ -135,7 +136,7 @@ export class Executor {
 		});
 	}
 
-	async #loopSampler(choice: 'random' | 'greedy'): Promise<LoopSampler> {
+	async #loopSampler(choice: DeviceChoice): Promise<LoopSampler> {
 		const session = await this.#session(`loop ${choice}`, () => loopProgram(this.#shape, this.#dialect, choice));
 		return new LoopSampler(this.#shape, this.#tensors, this.#feeds, session);
 	}
@@ -159,7 +160,7 @@ export class Executor {
 		return this.#session('layout', () => cacheLayoutProgram(this.#shape, this.#dialect), kept);
 	}
 
-	async #deviceSampler(choice: 'random' | 'greedy'): Promise<DeviceSampler> {
+	async #deviceSampler(choice: DeviceChoice): Promise<DeviceSampler> {
 		const [shape, dialect] = [this.#shape, this.#dialect];
 		const names = partNames(shape);
 		const chosen = choiceOutputs.map(residentName);

@@ -51,7 +51,7 @@ function decoderBlock(
 	return add(attended, processed);
 }
 
-/** Sum of a token's embedding and its position's, both [rows, 1, width]. */
+/** Embeddings of a token and of its position, [rows, 1, width] each, whose sum is the input of the first layer. */
 export interface EmbeddingParts {
 	readonly token: Value;
 	readonly position: Value;
