@@ -6,6 +6,7 @@ import type { ChatModelNeeds } from './agents/chatModels.ts';
 import type { CommandTable } from './commandTable.ts';
 import type { LazyEnvironments } from './environments/lazyEnvironments.ts';
 import { EnvironmentTestExplorer } from './environmentTests/environmentTestExplorer.ts';
+import { FoundRuns } from './foundRuns.ts';
 import type { Notices } from './notices.ts';
 import type { OpenViews } from './openViews.ts';
 import type { PipelineStore } from './pipelines/pipelineStore.ts';
@@ -31,11 +32,12 @@ interface Needs {
 	readonly environments: LazyEnvironments;
 }
 
-/** Features without their own command or view. They are loaded after activation, because nothing depends on them. */
+/** Features without their own command. They are loaded after activation, because nothing depends on them. */
 export class BackgroundFeatures extends Disposable {
 	readonly rewardTests: RewardTests;
 	readonly environmentTests: EnvironmentTestExplorer;
 	readonly agents: AgentFeatures;
+	readonly foundRuns: FoundRuns;
 	/** Resolves once the command line is available in terminals. */
 	readonly terminalCommand: Promise<void>;
 
@@ -44,6 +46,7 @@ export class BackgroundFeatures extends Disposable {
 		this.rewardTests = this.register(new RewardTests({ files: rewardFiles, workbench: () => rewards.get() }));
 		this.environmentTests = this.register(new EnvironmentTestExplorer(environments));
 		this.agents = this.register(new AgentFeatures(context, chat, notices, views, log));
+		this.foundRuns = this.register(new FoundRuns({ onDidComplete: table.onDidComplete, log }));
 		this.register(new WalkthroughProgress({ table, store: chat.store }));
 		this.register(new RecipeLenses(pipelines));
 		this.register(new RowLens());

@@ -116,6 +116,7 @@ export type CommandId = (typeof commandIds)[keyof typeof commandIds];
 export const rowCommandIds = {
 	runs: 'reasoningLab.runs.openSelected',
 	searches: 'reasoningLab.searches.openSelected',
+	foundRuns: 'reasoningLab.foundRuns.openSelected',
 } as const;
 export type RowCommandId = keyof typeof rowCommandIds;
 
@@ -179,6 +180,12 @@ export const rewardContextKeys = {
 	hasVerifications: 'reasoningLab.hasVerifications',
 } as const;
 
+/** `when` clause context keys for runs that have not been opened. */
+export const foundRunsContextKeys = {
+	/** Whether the workspace contains runs from other trainers. */
+	hasFoundRuns: 'reasoningLab.hasFoundRuns',
+} as const;
+
 /** `when` clause context keys for chat logs. */
 export const transcriptContextKeys = {
 	/** Whether the active editor shows a chat log. */
@@ -209,6 +216,7 @@ export type WalkthroughStep = keyof typeof walkthroughContextKeys;
 export const contextKeys = {
 	...runContextKeys,
 	...rewardContextKeys,
+	...foundRunsContextKeys,
 	...transcriptContextKeys,
 	...walkthroughContextKeys,
 } as const;
@@ -220,6 +228,8 @@ export const viewIds = {
 	rewards: 'reasoningLab.rewards',
 	searches: 'reasoningLab.searches',
 	policies: 'reasoningLab.policies',
+	/** In the Explorer. */
+	foundRuns: 'reasoningLab.foundRuns',
 } as const;
 
 /** Webview panel types; their serializers restore panels after a reload. */

@@ -1,5 +1,5 @@
 import { opendir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { type AbortSignalLike, checkAborted } from '../base/async.ts';
 import { ownFormat } from './annotationFolder.ts';
 import { findFormats } from './importers/findFormats.ts';
@@ -13,12 +13,17 @@ export interface FoundRun {
 	readonly formats: readonly { readonly name: string; readonly title: string }[];
 }
 
-export interface SearchLimits {
+export interface SearchOptions {
 	readonly depth?: number;
 	/** Maximum number of folders to search. */
 	readonly folders?: number;
 	readonly runs?: number;
 	readonly millis?: number;
+	/**
+	 * Whether the user chose the folder; true by default. If not, it is searched further even if it is a run, because a
+	 * project folder can match a format whose files are in subfolders with any name, and it is not read as data.
+	 */
+	readonly chosen?: boolean;
 }
 
 export interface RunsBelow {
@@ -29,7 +34,10 @@ export interface RunsBelow {
 	readonly folders: number;
 }
 
-const passedOver = new Set(['node_modules', '__pycache__', 'site-packages', 'venv', 'wandb']);
+const passedOver = new Set(['node_modules', '__pycache__', 'site-packages', 'venv']);
+/** Folders that often repeat runs that a trainer also wrote elsewhere. They are searched only if there are no other
+ * runs of trainers. */
+const repeated = 'wandb';
 const maxNames = 50_000;
 /** Hidden folder where ART stores its runs. */
 const hiddenRuns = '.art';
@@ -40,32 +48,54 @@ const hiddenRuns = '.art';
  */
 export async function runsBelow(
 	folder: string,
-	{ depth = 6, folders = 5000, runs = 200, millis = 20_000 }: SearchLimits = {},
+	{ depth = 6, folders = 5000, runs = 200, millis = 20_000, chosen = true }: SearchOptions = {},
 	signal?: AbortSignalLike,
 ): Promise<RunsBelow> {
 	const found: FoundRun[] = [];
 	const end = performance.now() + millis;
-	let level = [folder];
+	const later: string[] = [];
 	let looked = 0;
-	let chosen: FoundRun['formats'] = [];
-	for (let i = 0; i <= depth && level.length > 0; i++) {
-		const next: string[] = [];
-		for (const path of level) {
-			checkAborted(signal);
-			if (looked >= folders || found.length >= runs || performance.now() > end) {
-				return { runs: found, cut: true, folders: looked };
+	let data: FoundRun['formats'] = [];
+	/** Searches folders level by level, and returns false if a limit was reached. */
+	const search = async (start: readonly string[]): Promise<boolean> => {
+		let level = start;
+		for (let i = 0; i <= depth && level.length > 0; i++) {
+			const next: string[] = [];
+			for (const path of level) {
+				checkAborted(signal);
+				if (looked >= folders || found.length >= runs || performance.now() > end) return false;
+				looked++;
+				const { formats, onRequest } = await formatsOf(path);
+				if (path === folder && chosen) data = onRequest;
+				if (formats.length > 0) found.push({ folder: path, formats });
+				const further = formats.length === 0 || (path === folder && !chosen);
+				if (!further || i === depth) continue;
+				for (const inner of await foldersIn(path)) (basename(inner) === repeated ? later : next).push(inner);
 			}
-			looked++;
-			const { formats, onRequest } = await formatsOf(path);
-			if (i === 0 && formats.length === 0) chosen = onRequest;
-			if (formats.length > 0) found.push({ folder: path, formats });
-			else if (i < depth) next.push(...(await foldersIn(path)));
+			level = next;
 		}
-		level = next;
-	}
+		return true;
+	};
+	let whole = await search([folder]);
+	const isForeign = ({ formats }: FoundRun) => formats[0]?.name !== ownFormat;
+	if (whole && !found.some(isForeign)) whole = await search(later.splice(0));
+	if (!chosen && isProject(folder, found)) found.shift();
 	// If nothing in it is a run, the folder itself can be read as data.
-	if (found.length === 0 && chosen.length > 0) found.push({ folder, formats: chosen });
-	return { runs: found, cut: false, folders: looked };
+	if (whole && found.length === 0 && data.length > 0) found.push({ folder, formats: data });
+	return { runs: found, cut: !whole, folders: looked };
+}
+
+/** Formats that trainers write next to their own. */
+const trackers = new Set(['tensorboard', 'wandb', 'mlflow', 'mlflow-folders', 'trackio']);
+
+/**
+ * Whether the first run is the folder that was searched, but only because it contains a run: others below it were not
+ * written by the same trainer.
+ */
+function isProject(folder: string, [first, ...others]: readonly FoundRun[]): boolean {
+	if (first?.folder !== folder) return false;
+	const own = first.formats[0]?.name;
+	return others.some(({ formats: [format] }) => format?.name !== own && !trackers.has(format?.name ?? ''));
 }
 
 /** Returns the formats of a folder and, separately, those that apply only to a folder the user chose. */

@@ -3,20 +3,22 @@
  * small runs for the formats without a fixture: in the page, alternating between dark and light themes, with the
  * timeline expanded, and in the workbench. The screenshots are in test/artifacts/formatLooks, or in the folder
  * specified by TEST_PICTURES. `--only NAME` takes those of one format, `--only weights` those of tokens colored by the
- * age of the weights that generated them, and `--only workbench` only those in the workbench.
+ * age of the weights that generated them, `--only workbench` only those in the workbench, and `--only explorer` only the
+ * list of runs in the Explorer.
  */
 import assert from 'node:assert/strict';
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { openRun } from '../../src/runs/openRun.ts';
 import { stepName } from '../../src/runs/runFiles.ts';
+import { runsBelow } from '../../src/runs/runsBelow.ts';
 import { makeRolloutFolder } from '../bench/rolloutFolder.ts';
 import { overflow } from '../e2e/accessibility.ts';
 import { HostDriver } from '../e2e/hostDriver.ts';
-import { inOrder, Laboratory } from '../e2e/laboratory.ts';
+import { inOrder, Laboratory, waitUntil } from '../e2e/laboratory.ts';
 import { RolloutsPage } from '../e2e/pages/rolloutsPage.ts';
 import { artifacts, pictures } from '../scripts/paths.ts';
 import { builtFormats } from '../support/builtFormats.ts';
@@ -106,6 +108,38 @@ for (const theme of ['dark', 'light'] as const) {
 		assert.deepEqual(await view.violations('names'), []);
 	});
 }
+
+test('the Explorer lists the runs of every format in a new window, and each opens with a click', {
+	skip: skip ?? !['workbench', 'explorer', undefined].includes(only),
+	timeout: 600_000,
+}, async (t) => {
+	const lab = await Laboratory.open(t, 'found-runs');
+	for (const [name, path] of runs) {
+		const [format] = (await runsBelow(path, { depth: 0, chosen: false })).runs;
+		// A folder of chats may be a dataset, so it is not listed.
+		if (format !== undefined) await cp(path, join(lab.workspace, `${fileName(name)}-run`), { recursive: true });
+	}
+	const workbench = await lab.workbench();
+	const { page } = workbench;
+	const list = page.locator('.pane').filter({ hasText: 'Runs from Other Trainers' });
+	await list.locator('.pane-header').click();
+	// Makes room for all rows.
+	await page.locator('.pane-header').first().click();
+	await page.mouse.move(0, 0);
+	await page.screenshot({ path: join(folder, 'workbench-explorer.png') });
+	const names = (await readdir(lab.workspace, { withFileTypes: true }))
+		.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
+		.map((entry) => entry.name);
+	assert.ok(names.length > 20, `${names}`);
+	for (const name of names) {
+		// The names consist of letters, digits, hyphens and dots.
+		await list.getByRole('treeitem', { name: new RegExp(`^${name}, `) }).click();
+		// Some runs have names of their own.
+		await workbench.editorTab(/./).waitFor();
+		await workbench.command('View: Close All Editors');
+		await waitUntil(async () => (await workbench.editorTab(/./).count()) === 0, 'the run is closed');
+	}
+});
 
 test('rollouts of every format in the workbench', { skip, timeout: 1_800_000 }, async (t) => {
 	const driver = new HostDriver();

@@ -199,17 +199,19 @@ test('a run on the GPU learns: held-out accuracy rises significantly within ten 
 		checkpoint: { every: 100 },
 	};
 	await writeFile(path, JSON.stringify(recipe));
-	const start = performance.now();
 	const output = await lab(place.folder, place.folder, 'run', path, '--summary', '--set', 'device=webgpu');
-	const seconds = (performance.now() - start) / 1000;
 	const { run } = JSON.parse(output.trim().split('\n').at(-1) ?? '');
-	assert.equal((await readRecord(run)).device, 'webgpu');
-	const accuracies = (await readMetrics(run)).flatMap(({ step, values }) => {
+	const { device, created } = await readRecord(run);
+	assert.equal(device, 'webgpu');
+	const accuracies = (await readMetrics(run)).flatMap(({ step, time, values }) => {
 		const [accuracy, low, high] = ['', '_low', '_high'].map((bound) => values[`eval/heldout/accuracy${bound}`]);
-		return typeof accuracy === 'number' ? [{ step, accuracy, low: Number(low), high: Number(high) }] : [];
+		if (typeof accuracy !== 'number') return [];
+		return [{ step, seconds: time - created, accuracy, low: Number(low), high: Number(high) }];
 	});
-	console.error(JSON.stringify({ accuracies, seconds }));
-	const [first, last] = [accuracies[0], accuracies.at(-1)];
-	assert.ok(first !== undefined && last !== undefined && last.low > first.high, JSON.stringify([first, last]));
-	assert.ok(seconds < 600, `${seconds} s`);
+	console.error(JSON.stringify(accuracies));
+	const first = accuracies[0];
+	const risen = accuracies.find(({ low }) => low > (first?.high ?? 1));
+	assert.ok(risen !== undefined && risen.seconds < 600, JSON.stringify([first, risen]));
+	const last = accuracies.at(-1);
+	assert.ok(last !== undefined && last.low > 0.5, JSON.stringify(last));
 });

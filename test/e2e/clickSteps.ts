@@ -137,6 +137,22 @@ export async function countClicks(
 	});
 	await workbench.command('View: Close All Editors');
 	await page.keyboard.press('Control+Shift+E');
+	const found = page.locator('.pane').filter({ hasText: 'Runs from Other Trainers' });
+	const foundHead = found.locator('.pane-header');
+	for (const [name, title] of [
+		[text, 'verl'],
+		[foreign, 'TRL'],
+	] as const) {
+		await task(`a run of ${title} from the list in the Explorer`, 1, async (clicks) => {
+			// VS Code collapses all views that extensions add to the Explorer until they are opened once.
+			if ((await foundHead.getAttribute('aria-expanded')) === 'false') await foundHead.click();
+			await clicks.click(found.getByRole('treeitem', { name: new RegExp(`^${name}, ${title}`) }));
+			const dashboard = new DashboardPage(await workbench.app('dashboard'));
+			await dashboard.frame.getByText(title).first().waitFor();
+			await workbench.screenshot(`clicks-found-${title}`);
+		});
+		await page.keyboard.press('Control+Shift+E');
+	}
 	await task("another trainer's run from the context menu of its folder", 2, async (clicks) => {
 		const row = files.getByRole('treeitem', { name: foreign, exact: true });
 		const entry = page.getByRole('menuitem', { name: 'Open as Run', exact: true });

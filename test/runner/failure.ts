@@ -52,9 +52,11 @@ function placeText({ file, line }: Place): string {
 
 /** Returns the shell command that runs only this test. @param file path relative to the project folder */
 export function commandFor(file: string, filter: string | undefined): string {
-	if (filter === undefined) return `npm test -- ${file}`;
+	const slow = /^test\/acceptance\/(.+)\.test\.ts$/.exec(file)?.[1];
+	const command = slow === undefined ? `npm test -- ${file}` : `npm run acceptance -- ${slow}`;
+	if (filter === undefined) return command;
 	const pattern = filter.replaceAll(/[.*+?^${}()|[\]\\/]/g, '\\$&');
-	return `npm test -- ${file} --name '${pattern.replaceAll("'", "'\\''")}'`;
+	return `${command} --name '${pattern.replaceAll("'", "'\\''")}'`;
 }
 
 /** @param file path of the test, relative to the project folder */

@@ -1,7 +1,7 @@
 /**
  * `npm run acceptance [-- NAME...]`: runs the slow checks. Names are files in test/acceptance; without any, all of them
- * run. A check with options describes them at its top and reads them from the environment: `--count 40` becomes
- * `CHECK_COUNT`.
+ * run. `--name PATTERN` runs only tests whose full name matches. A check with other options describes them at its top and
+ * reads them from the environment: `--count 40` becomes `CHECK_COUNT`.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -10,12 +10,16 @@ import { acceptanceSuites } from '../runner/suites.ts';
 
 const suites = acceptanceSuites(availableParallelism());
 const nameOf = (file: string) => file.slice('test/acceptance/'.length, -'.test.ts'.length);
-const { values, positionals: wanted } = parseArgs({
+const {
+	values: { name: namePattern, ...values },
+	positionals: wanted,
+} = parseArgs({
 	allowPositionals: true,
 	options: {
 		count: { type: 'string' },
 		from: { type: 'string' },
 		into: { type: 'string' },
+		name: { type: 'string' },
 		only: { type: 'string' },
 		seed: { type: 'string' },
 		tree: { type: 'string' },
@@ -34,4 +38,7 @@ const chosen = suites
 		files: suite.files.filter((file) => wanted.length === 0 || wanted.includes(nameOf(file))),
 	}))
 	.filter(({ files }) => files.length > 0);
-process.exitCode = await runTests({ checks: [], suites: chosen });
+process.exitCode = await runTests({
+	...{ checks: [], suites: chosen },
+	...(namePattern === undefined ? {} : { namePattern }),
+});

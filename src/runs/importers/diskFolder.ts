@@ -121,6 +121,23 @@ export class DiskFolder implements FolderView {
 		return found;
 	}
 
+	async foldersWith(pattern: string, count: number): Promise<readonly string[]> {
+		const parsed = new PathPattern(pattern);
+		const last = parsed.segments.length - 1;
+		const names = maxNamesForHas;
+		if (last === 0) return (await this.has(pattern)) ? [''] : [];
+		const found = new Set<string>();
+		for await (const within of this.matches(parsed, { until: last - 1, names })) {
+			if (found.has(within.path)) continue;
+			for await (const _ of this.matches(parsed, { from: last, within, names })) {
+				found.add(within.path);
+				break;
+			}
+			if (found.size >= count) break;
+		}
+		return [...found];
+	}
+
 	async head(path: string, bytes = 64 << 10): Promise<string | null> {
 		const handle = await openRegular(this.path, path).catch(() => null);
 		if (handle === null) return null;

@@ -9,9 +9,11 @@ export async function findFormats(folder: string, of: readonly RunFormat[] = for
 	const path = await realpath(folder).catch(() => resolve(folder));
 	// All formats share one view, so that folders are listed only once.
 	const view = new DiskFolder(path);
-	const found: RunFormat[] = [];
-	for (const format of of) if (await matches(format, view)) found.push(format);
-	return found;
+	return view.snapshot(async () => {
+		const found: RunFormat[] = [];
+		for (const format of of) if (await matches(format, view)) found.push(format);
+		return found;
+	});
 }
 
 /** Returns the first format that matches a folder: `chosen` if it does, otherwise the most likely one; null if none does. */

@@ -18,6 +18,8 @@ export interface FolderView {
 	has(pattern: string): Promise<boolean>;
 	/** Returns up to `count` matching files in no particular order. */
 	some(pattern: string, count: number): Promise<readonly FoundFile[]>;
+	/** Returns up to `count` folders that directly contain a matching file, in no particular order, as relative paths. */
+	foldersWith(pattern: string, count: number): Promise<readonly string[]>;
 	/** Returns the start of a file as text, or null if it does not exist. */
 	head(path: string, bytes?: number): Promise<string | null>;
 	/** Reads a small JSON file; returns undefined if it does not exist or is not JSON. */

@@ -34,7 +34,7 @@ interface Manifest {
 		readonly commands: { command: string; title: string; category: string; enablement?: string }[];
 		readonly menus: Record<string, Menu[]>;
 		readonly keybindings: Menu[];
-		readonly views: Record<string, { id: string }[]>;
+		readonly views: Record<string, { id: string; when?: string }[]>;
 		readonly viewsContainers: { activitybar: { id: string; icon: string }[] };
 		readonly viewsWelcome: { view: string; contents: string; when?: string }[];
 		readonly walkthroughs: { steps: WalkthroughStep[] }[];
@@ -61,6 +61,7 @@ function conditions(): string[] {
 		...Object.values(contributes.menus).flatMap((menu) => menu.map((item) => item.when)),
 		...contributes.keybindings.map((binding) => binding.when),
 		...contributes.viewsWelcome.map((welcome) => welcome.when),
+		...Object.values(contributes.views).flatMap((views) => views.map((view) => view.when)),
 		...walkthroughSteps().flatMap(({ completionEvents }) => completionEvents),
 	].filter((condition) => condition !== undefined);
 }
@@ -93,7 +94,7 @@ test('package.json and ids.ts declare the same commands, settings, views and con
 			],
 		],
 	);
-	assert.deepEqual(Object.keys(contributes.views), [containerId]);
+	assert.deepEqual(Object.keys(contributes.views), [containerId, 'explorer']);
 	assert.deepEqual(
 		contributes.viewsContainers.activitybar.map((container) => container.id),
 		[containerId],

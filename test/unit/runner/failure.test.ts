@@ -43,6 +43,12 @@ test('a failure has a name, a message, locations and the command that reruns it'
 	);
 });
 
+test('a failed acceptance check is run by its own command', () => {
+	const file = 'test/acceptance/gpu.test.ts';
+	assert.equal(commandFor(file, undefined), 'npm run acceptance -- gpu');
+	assert.equal(commandFor(file, 'it learns'), "npm run acceptance -- gpu --name 'it learns'");
+});
+
 test('the command survives shell quoting, whatever the test name', () => {
 	const name = `it's "a" \`b\` $(c) \\d [x] 100%`;
 	const command = commandFor('f', name).replace('npm test', 'printf "%s\\n"');

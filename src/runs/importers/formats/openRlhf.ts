@@ -1,4 +1,3 @@
-import type { FolderView } from '../folderView.ts';
 import type { ForeignRollout } from '../foreignRecord.ts';
 import { fieldsOf, integerOf, textOf } from '../foreignValues.ts';
 import type { RunFormat } from '../runFormat.ts';
@@ -30,12 +29,6 @@ export function openRlhfSample(record: unknown): readonly ForeignRollout[] | str
 const places = [eventFileName, `{run}/${eventFileName}`, `tensorboard/{run}/${eventFileName}`];
 const tags = /train\/(?:policy_loss|actor_lr|actor_grad_norm|vllm_kl|generated_samples)/;
 
-/** Returns whether the folder contains several runs, each of which must be opened separately. */
-async function severalRuns(folder: FolderView, pattern: string): Promise<boolean> {
-	const found = await folder.some(pattern, 50);
-	return new Set(found.map(({ path }) => path.slice(0, path.lastIndexOf('/')))).size > 1;
-}
-
 export const openRlhf: RunFormat = {
 	name: 'openrlhf',
 	title: 'OpenRLHF',
@@ -49,7 +42,8 @@ export const openRlhf: RunFormat = {
 	],
 	async recognize(folder) {
 		for (const pattern of places) {
-			if (await namesTag(folder, pattern, tags)) return !(await severalRuns(folder, pattern));
+			// Several such folders are several runs, each of which must be opened separately.
+			if (await namesTag(folder, pattern, tags)) return (await folder.foldersWith(pattern, 2)).length < 2;
 		}
 		return false;
 	},

@@ -50,6 +50,9 @@ type Keys = ReadonlySet<string>;
 const isRollout = (keys: Keys) => keys.has('input') && keys.has('output') && keys.has('score');
 const isLogged = (keys: Keys) => keys.size === 2 && keys.has('step') && keys.has('data');
 
+/** Maximum number of subfolders to check for rollouts or logs. */
+const maxFolders = 20;
+
 async function holds(folder: FolderView, pattern: string, fits: (keys: Keys) => boolean): Promise<boolean> {
 	for (const file of await folder.some(pattern, 5)) {
 		if (fits(topKeys((await folder.head(file.path)) ?? ''))) return true;
@@ -71,6 +74,8 @@ export const verl: RunFormat = {
 			form: 'jsonl',
 			split: 'train',
 			accepts: ({ folder }) => !isValidation(folder ?? ''),
+			// Rollouts of the same step in the folder itself come first, because only one of them can be the run's.
+			unlessThere: ['{step}.jsonl'],
 			verbatim: 'text',
 			rollouts: verlRollout,
 		},
@@ -96,10 +101,26 @@ export const verl: RunFormat = {
 		'Advantages, tokens and truncation are not recorded.',
 	],
 	async recognize(folder) {
-		for (const place of ['', '{folder}/']) {
-			if (await holds(folder, `${place}{step}.jsonl`, isRollout)) return true;
-			if (await holds(folder, `${place}{name}.jsonl`, isLogged)) return true;
+		for (const fits of [isRollout, isLogged]) {
+			const name = fits === isRollout ? '{step}.jsonl' : '{name}.jsonl';
+			if (await holds(folder, name, fits)) return true;
+			const folders = await foldersThatHold(folder, name, fits);
+			// Several such folders are several runs, each of which must be opened separately.
+			if (folders.filter((path) => !isValidation(path)).length > 1) return false;
+			if (folders.length > 0) return true;
 		}
 		return false;
 	},
 };
+
+async function foldersThatHold(
+	folder: FolderView,
+	name: string,
+	fits: (keys: Keys) => boolean,
+): Promise<readonly string[]> {
+	const found: string[] = [];
+	for (const path of await folder.foldersWith(`{folder}/${name}`, maxFolders)) {
+		if (await holds(folder, `${path}/${name}`, fits)) found.push(path);
+	}
+	return found;
+}

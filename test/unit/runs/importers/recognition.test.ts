@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Failure } from '../../../../src/base/failure.ts';
 import { findFormats } from '../../../../src/runs/importers/findFormats.ts';
 import { formats } from '../../../../src/runs/importers/formats.ts';
 import { topKeys } from '../../../../src/runs/importers/topKeys.ts';
 import { openRun } from '../../../../src/runs/openRun.ts';
-import { fixtureFolder, fixtures } from './foreignFixtures.ts';
+import { runsBelow } from '../../../../src/runs/runsBelow.ts';
+import { fixtureFolder, fixtures, readAll } from './foreignFixtures.ts';
 
 let folder: string;
 before(async () => {
@@ -41,7 +42,45 @@ describe('format recognition', () => {
 			);
 			assert.equal((await openRun(fixtureFolder(name))).format, format);
 		});
+		it(`finds two runs of ${name} side by side, and does not mix them`, async () => {
+			const place = await folderOf({});
+			for (const copy of ['a', 'b']) await cp(fixtureFolder(name), join(place, copy), { recursive: true });
+			const { runs } = await runsBelow(place);
+			assert.deepEqual(
+				runs.map((run) => [run.folder, run.formats[0]?.name]),
+				['a', 'b'].map((copy) => [join(place, copy), format]),
+			);
+		});
 	}
+
+	it('does not mix the rollouts of two verl runs', async () => {
+		const verl = { input: 'a', output: 'b', gts: null, score: 0, step: 1 };
+		const place = await folderOf({ 'a/1.jsonl': verl, 'b/1.jsonl': verl, 'val/1.jsonl': verl });
+		assert.deepEqual(await names(place), []);
+		assert.deepEqual(
+			(await runsBelow(place)).runs.map((run) => run.folder),
+			['a', 'b', 'val'].map((name) => join(place, name)),
+		);
+		const old = await openRun(await folderOf({ '1.jsonl': verl, 'old/1.jsonl': verl, 'val/1.jsonl': verl }));
+		assert.equal((await readAll(old)).rollouts.length, 1, 'the copy in "old" does not count');
+	});
+
+	it('finds runs in a project folder that matches a format itself', async () => {
+		const verl = { input: 'a', output: 'b', gts: null, score: 0, step: 1 };
+		const place = await folderOf({ 'data/1.jsonl': verl });
+		await cp(fixtureFolder('trl-run'), join(place, 'trl'), { recursive: true });
+		const found = async (chosen: boolean) => {
+			const { runs } = await runsBelow(place, { chosen });
+			return runs.map((run) => [relative(place, run.folder), run.formats[0]?.name]);
+		};
+		assert.deepEqual(await found(true), [['', 'verl']]);
+		assert.deepEqual(await found(false), [
+			['data', 'verl'],
+			['trl', 'trl'],
+		]);
+		const alone = (await runsBelow(fixtureFolder('trl-run'), { chosen: false })).runs;
+		assert.deepEqual([alone[0]?.folder, alone[0]?.formats[0]?.name], [fixtureFolder('trl-run'), 'trl']);
+	});
 
 	it('has distinct names, titles and notes for each format', () => {
 		assert.equal(new Set(formats.map(({ name }) => name)).size, formats.length);
