@@ -208,7 +208,7 @@ function report(output: CliOutput, session: SearchSession, { outcome, totals, me
 	output.line(printable(session.log));
 }
 
-/** Returns whether selection used the gold answer, which makes the result an upper bound. */
+/** Returns whether selection used the gold answer. If so, the result is an upper bound. */
 const isOracle = ({ spec }: SearchSession): boolean =>
 	[spec.guide, spec.judge].some((one) => one?.use === 'environment' || (one?.use === 'reward' && one.gold));
 

@@ -63,7 +63,7 @@ export async function zstdFrameAt(read: ReadAt, offset: number, size: number): P
 		const header = block.readUIntLE(0, 3);
 		last = (header & 1) === 1;
 		const type = (header >> 1) & 3;
-		if (type === 3) throw new Error('a damaged Zstandard block');
+		if (type === 3) throw new Error('a corrupt Zstandard block');
 		at += 3 + (type === 1 ? 1 : header >> 3);
 	}
 	const end = at + ((descriptor & 4) === 0 ? 0 : 4);

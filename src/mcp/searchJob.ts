@@ -53,7 +53,7 @@ interface SearchJob {
 	readonly run: KnownRun;
 	/** What the job is about, as shown to clients. */
 	readonly subject: object;
-	/** Whether a scorer sees the gold answer, which makes the result an upper bound. */
+	/** Whether a scorer sees the gold answer. If so, the result is an upper bound. */
 	readonly upperBound: boolean;
 	/** The call's signal. If it is aborted before the search has started, the search is stopped. */
 	readonly signal: AbortSignal;

@@ -191,7 +191,7 @@ export const pointSummarySchema = v.object({
 	/** Display name of the strategy, and a label that distinguishes its points. */
 	name: v.string(),
 	label: v.string(),
-	/** Whether one of its scorers sees the gold answer, which makes this an upper bound rather than a result. */
+	/** Whether one of its scorers sees the gold answer. If so, this is an upper bound rather than a result. */
 	oracle: v.boolean(),
 	/** Whether the point is computed from the independent samples rather than from separate searches. */
 	shared: v.boolean(),

@@ -77,8 +77,8 @@ function exactSearch(needle: Buffer): (bytes: Buffer, from: number) => number {
 }
 
 /**
- * Case-insensitive Horspool search for ASCII letters; `needle` is lowercase. The shift of the last byte is 0, so that
- * most positions need only one lookup.
+ * Case-insensitive Horspool search for ASCII letters; `needle` is lowercase. The last byte's shift is 0, so most
+ * positions need only one lookup.
  */
 function foldedSearch(needle: Buffer): (bytes: Buffer, from: number) => number {
 	const length = needle.length;

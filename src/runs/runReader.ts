@@ -51,7 +51,7 @@ export async function readRecord(run: string): Promise<RunRecord> {
 }
 
 /**
- * Returns whether a folder has a run.json, which means that the run has started. Fails with the same errors as {@link
+ * Returns whether a folder has a run.json. If so, the run has started. Fails with the same errors as {@link
  * readRecord}, except for `missing`.
  */
 export async function hasRecord(run: string): Promise<boolean> {

@@ -26,7 +26,7 @@ export async function lockPatience(folder: string): Promise<number> {
  * @param now seconds since the epoch
  */
 export async function effectiveStatus(record: AnyRunRecord, now = Date.now() / 1000): Promise<RunStatus> {
-	// Another trainer's run has no process ID; its reader has derived the status from file times.
+	// A run from another trainer has no process ID; the reader for its format derives the status from file times.
 	if (!claimsLife(record) || record.engine === 'foreign') return record.status;
 	switch (await processState(record)) {
 		case 'alive':

@@ -19,7 +19,7 @@ export async function stepFactsOf(
 	return await withStep(content, step, (opened) => factsOf(opened, step, tags, signal));
 }
 
-/** Opens a step's rollouts while `work` uses them; null if they cannot be opened. */
+/** Keeps a step's rollouts open while `work` uses them; null if they cannot be opened. */
 export async function withStep<T>(
 	content: RunContent,
 	step: number,

@@ -21,7 +21,7 @@ export interface SampleActions {
 	readonly copy: (place: SamplePlace, as: 'completion' | 'api') => void;
 	readonly save: (place: SamplePlace) => void;
 	readonly branch: (place: SamplePlace, token: number, text: string) => void;
-	/** Returns whether a generation is in progress, which disables branching. */
+	/** Returns whether a generation is in progress. If so, branching is disabled. */
 	readonly running: () => boolean;
 }
 

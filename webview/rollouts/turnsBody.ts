@@ -111,7 +111,7 @@ export class TurnsBody implements IDisposable {
 		return this.#tree.turns.flatMap((turn, i) => (isResult(turn) && turn.content !== '' ? [i] : []));
 	}
 
-	/** Draws the buttons that fold and unfold all results. */
+	/** Draws the buttons that expand and collapse all results. */
 	#drawFolds(): void {
 		const all = this.#results();
 		const control = (label: string, disabled: boolean, change: () => void) => {

@@ -29,7 +29,7 @@ export interface Scorer {
 	readonly name: string;
 	/** Whether it scores prefixes or only finished completions. */
 	readonly scope: ScorerScope;
-	/** Whether it uses the gold answer, so that selection by this scorer is an upper bound rather than a result. */
+	/** Whether it uses the gold answer. If so, selection by this scorer gives an upper bound rather than a result. */
 	readonly oracle: boolean;
 	/** Returns one entry per item; null if the scorer has no value for it. Rejects if the whole call failed. */
 	score(items: readonly ScoreItem[]): Promise<readonly (number | null)[]>;

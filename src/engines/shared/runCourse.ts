@@ -288,7 +288,7 @@ export abstract class RunCourse implements GateHooks {
 		await this.#writeLine(stage.type, { ...measured.metrics, ...this.watch.take() });
 	}
 
-	/** Measures, or returns null if the run had to stop before the measurement was complete. */
+	/** Returns the measurement, or null if the run had to stop before it was complete. */
 	async #unlessStopped<T>(measure: () => Promise<T>): Promise<T | null> {
 		try {
 			return await measure();

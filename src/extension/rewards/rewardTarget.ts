@@ -87,7 +87,7 @@ function namedTarget([first, second]: readonly unknown[]): RewardTarget | null {
 		first instanceof vscode.Uri ? first : typeof first === 'string' && first !== '' ? vscode.Uri.file(first) : null;
 	if (uri === null || !isRewardUri(uri)) return null;
 	if (typeof second === 'string') return { file: uri.fsPath, reward: second };
-	// Editor menus pass the document, which means the reward at the cursor.
+	// A document, as passed by editor menus, stands for the reward at the cursor.
 	const active = vscode.window.activeTextEditor;
 	if (active?.document.uri.toString() !== uri.toString()) return { file: uri.fsPath, reward: null };
 	return { file: uri.fsPath, reward: rewardAt(active.document, active.selection.active.line) };

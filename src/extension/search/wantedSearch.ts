@@ -21,7 +21,7 @@ export interface WantedSearch {
 	readonly problem: SearchProblem;
 }
 
-/** Returns whether a draft contains everything that has no default, so the search can start without asking. */
+/** Returns whether a draft sets everything that has no default, so the search can start without asking the user. */
 export function isComplete({ problem, policy, strategy, params, budget, guide, environment }: SearchDraft): boolean {
 	if (problem === undefined || policy === undefined || strategy === undefined || budget === undefined) return false;
 	const chosen = strategyOf(strategy);

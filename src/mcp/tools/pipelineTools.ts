@@ -21,7 +21,7 @@ const parallel = v.optional(
 	),
 );
 
-/** Returns the folders of pipelines in the server's folders and of pipelines that contain known runs. */
+/** Returns the folders of all pipelines that are in the server's folders or contain known runs. */
 async function knownPipelines(runs: Runs): Promise<string[]> {
 	const folders = await Promise.all(runs.folders.map((folder) => realpath(folder).catch(() => null)));
 	const places = folders.flatMap((folder) => (folder === null ? [] : [folder, join(folder, 'runs')]));

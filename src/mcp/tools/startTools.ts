@@ -70,7 +70,7 @@ export const startSearchTool = defineAction({
 			input.text('Use a reward as the scorer: the name of a built-in reward, or a reward file inside a server folder.'),
 		),
 		sees_answer: v.optional(
-			input.described(v.boolean(), 'Whether the reward sees the gold answer, which makes the result an upper bound.'),
+			input.described(v.boolean(), 'Whether the reward sees the gold answer. If so, the result is an upper bound.'),
 			false,
 		),
 		...sampling,

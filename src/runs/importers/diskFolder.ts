@@ -26,7 +26,7 @@ const maxSeen = 64;
 const coarsestMs = 2500;
 const passedOver = new Set(['node_modules', '__pycache__', 'site-packages', 'wandb']);
 
-/** A name in a folder that belongs to a file or a folder, but not to a link or a device. */
+/** A folder entry that is a file or a folder, not a link or a device. */
 interface Entry {
 	readonly name: string;
 	readonly folder: boolean;

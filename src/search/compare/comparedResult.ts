@@ -63,7 +63,7 @@ function failureOf(
 	return `All episodes failed${fault === null ? '.' : `: ${fault}`}`;
 }
 
-/** Whether an episode ended because its environment failed, which says nothing about the policy. */
+/** Whether an episode ended because its environment failed. Such an end says nothing about the policy. */
 const isFailedEpisode = ({ finish }: TreeNode): boolean => finish === 'error';
 
 /** Returns the independent completions in a tree. Each is one node or, for an episode, a chain of turns. */

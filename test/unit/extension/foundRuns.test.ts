@@ -1,12 +1,15 @@
 import './vscodeHook.ts';
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, matchesGlob } from 'node:path';
 import { after, test } from 'node:test';
 import { Emitter } from '../../../src/base/event.ts';
 import type { CommandResult } from '../../../src/extension/commandTable.ts';
 import { commandIds } from '../../../src/extension/ids.ts';
+import { root as projectRoot } from '../../scripts/paths.ts';
+import { fixtureFolder, fixtures } from '../runs/importers/foreignFixtures.ts';
 import { writeRecord } from './fixtureRun.ts';
 import { commands, selections, Uri, workspace } from './vscodeStandIn.ts';
 
@@ -92,4 +95,21 @@ test('a search ends when the window closes, and another one does not start', asy
 	await first;
 	await found.search();
 	assert.deepEqual(found.getChildren(), []);
+});
+
+test('a workspace with a run activates the extension, so that the list appears by itself', () => {
+	const { activationEvents } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
+		activationEvents: string[];
+	};
+	const globs = activationEvents.flatMap((event) => /^workspaceContains:(.+)$/.exec(event)?.[1] ?? []);
+	for (const { name } of fixtures) {
+		// The names of the folders that these programs write to.
+		const parent = /^trackio/.test(name) ? 'trackio' : /^mlflow /.test(name) ? 'mlruns/0' : 'run';
+		const files = readdirSync(fixtureFolder(name), { recursive: true }).map((path) => `${parent}/${path}`);
+		assert.ok(
+			files.some((path) => globs.some((glob) => matchesGlob(path, glob))),
+			`${name}: ${files}`,
+		);
+	}
+	assert.ok(!globs.some((glob) => matchesGlob('app/package.json', glob) || matchesGlob('app/src/main.ts', glob)));
 });

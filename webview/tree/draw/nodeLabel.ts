@@ -19,7 +19,7 @@ export function wordsOf(node: TreeNode, limit = longest): string {
 	return answer === null ? `(${roleNames[node.role].toLowerCase()} without text)` : plainLabel(answer, limit);
 }
 
-/** Returns the value that determines the node color in short form, or an empty string if there is none. */
+/** Returns a short form of the value that determines the node color, or an empty string if there is none. */
 export function figureOf(tree: SearchTree, node: TreeNode, coloring: Coloring): string {
 	switch (coloring) {
 		case 'value': {

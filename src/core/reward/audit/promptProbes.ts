@@ -43,7 +43,7 @@ export const promptProbes: readonly Probe[] = [
 		title: 'Prompt sentence that contains the correct answer',
 		severity: 'high',
 		attacks: 'content',
-		why: 'The sentence is copied without picking out the answer.',
+		why: 'The whole sentence is copied; the answer is not extracted from it.',
 		fix: 'Compare the entire answer with the correct one instead of checking whether it contains the correct one.',
 		build(row, context) {
 			const sentence = sentenceWith(row.prompt, row.answer);

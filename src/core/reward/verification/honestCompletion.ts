@@ -34,7 +34,7 @@ export function completionWith(template: Template, solution: string | null, answ
 	return renderCompletion(template, { solution: solution ?? neutralThought, answer });
 }
 
-/** Builds an honest policy's completion that solves the problem; null if the problem has no gold answer. */
+/** Builds the completion with which an honest policy would solve the problem; null if it has no gold answer. */
 export function honestCompletion(template: Template, problem: Problem): string | null {
 	if (problem.answer === null) return null;
 	return completionWith(template, workedSolution(problem), bareAnswer(problem.answer));

@@ -31,7 +31,7 @@ export function findCitationFaults(transcript: Transcript): Finding[] {
 				add(`invented ${url}`, at, {
 					severity: 'error',
 					title: `Reference [${number}] was never retrieved`,
-					text: `${quote(url, 200)} is in the references in ${where} but not in any earlier tool result.`,
+					text: `${quote(url, 200)} is listed as a reference in ${where} but does not appear in any earlier tool result.`,
 					quotes: [],
 				});
 			} else if (uses.length === 0 && claims.length > 0) {

@@ -7,7 +7,7 @@ export function findLinkFaults(transcript: Transcript): Finding[] {
 	const { messages, orphans } = transcript;
 	const calls = madeCalls(transcript);
 	const findings: Finding[] = [];
-	// Some logs record only calls and no results at all.
+	// Some logs record only calls, never results.
 	const hasResults = messages.some(({ result }) => result !== null);
 	const ids = new Map<string, number>();
 	for (const { call, place, results } of calls) {

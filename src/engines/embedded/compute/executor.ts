@@ -33,6 +33,7 @@ import { adamW, addGradients } from './adamW.ts';
 import { areConstant, ConstantLogprobs } from './constantLogprobs.ts';
 import { DeviceModels, groupOutputs } from './deviceModels.ts';
 import { DeviceSampler, isChosenOnDevice } from './deviceSampler.ts';
+import { dispatchesOf } from './dispatches.ts';
 import type {
 	AdamWJob,
 	AddJob,
@@ -364,24 +365,9 @@ export class Executor {
 			provider: runtimeNames[this.#provider],
 			threads: 1,
 			...(resident.length > 0 ? { resident } : {}),
-			...(this.#provider === 'cpu' ? {} : { traffic: this.traffic, dispatches: dispatchesOf(graph) }),
+			...(this.#provider === 'cpu' ? {} : { traffic: this.traffic, dispatches: dispatchesOf(graph.model()) }),
 		});
 	}
-}
-
-/** Operators that only reinterpret a tensor, or that the runtime computes on the host. */
-const withoutDispatch = new Set(['Reshape', 'Flatten', 'Squeeze', 'Unsqueeze', 'Shape', 'Identity']);
-
-/** Attention with a cache is computed in three parts: append, partial sums, sums. */
-const partsOf: Readonly<Record<string, number>> = { MultiHeadAttention: 3 };
-
-/**
- * Returns the number of dispatches of a program, counting only operators that a device computes. The runtime fuses
- * some, such as x * sigmoid(x).
- */
-function dispatchesOf(graph: Graph): number {
-	const operators = graph.model().nodes.filter(({ op }) => !withoutDispatch.has(op));
-	return operators.reduce((sum, { op }) => sum + (partsOf[op] ?? 1), 0);
 }
 
 function sharedTarget(target: GradientTarget): SharedArrayBuffer {

@@ -123,7 +123,7 @@ function blend(old: Value, added: Value, keep: Value, share: Value): Value {
 	return add(multiply(old, keep), multiply(added, share));
 }
 
-/** Returns the sum of the squares of all vectors: [1, 1]. */
+/** Returns the sum of squares over all vectors, with shape [1, 1]. */
 function normSquared(groups: readonly ParameterGroup[], vectors: readonly Value[]): Value {
 	return vectors
 		.map((vector, i) => {

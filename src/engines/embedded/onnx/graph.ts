@@ -271,9 +271,13 @@ export class Graph {
 }
 
 /** Returns the names of a node's inputs, including those that only the body of a loop reads. */
-function namesReadBy({ inputs, attributes }: OnnxNode): string[] {
-	const bodies = Object.values(attributes).flatMap((value) =>
+function namesReadBy(node: OnnxNode): string[] {
+	return [...node.inputs, ...bodiesOf(node).flatMap(({ nodes }) => nodes.flatMap(namesReadBy))];
+}
+
+/** Returns the programs inside a node, such as the body of a loop. */
+export function bodiesOf({ attributes }: OnnxNode): OnnxModel[] {
+	return Object.values(attributes).flatMap((value) =>
 		typeof value === 'object' && 'graph' in value ? [value.graph] : [],
 	);
-	return [...inputs, ...bodies.flatMap(({ nodes }) => nodes.flatMap(namesReadBy))];
 }

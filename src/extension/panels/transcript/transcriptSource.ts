@@ -51,7 +51,7 @@ export interface TextSamples {
 /** Lines of text with one message per line. */
 export interface TextLines {
 	readonly count: number;
-	/** Whether the text is the previously opened one, with lines appended. */
+	/** Whether the text is the previously opened text with lines appended. */
 	readonly grown: boolean;
 	readonly file: InspectedFile;
 	/**

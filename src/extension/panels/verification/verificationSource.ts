@@ -41,7 +41,7 @@ export interface JudgmentStore {
 	get(place: ResultPlace): Judgment | undefined;
 }
 
-/** Creates a source for the results of a reward and view. */
+/** Creates a source for the results of a given reward and view. */
 export function verificationSource(
 	place: ResultPlace,
 	stores: { readonly verifications: VerificationStore; readonly judgments: JudgmentStore },

@@ -515,7 +515,7 @@ def fill(descriptor):
 
 @attempt
 def socket_buffers():
-    """Fills unread sockets with at most 1 GB. Sockets passed inside other sockets need no descriptor."""
+    """Fills unread sockets with at most 1 GB of data. Sockets passed inside other sockets need no descriptor."""
     kept = []
     size = 0
     words = ""
@@ -550,7 +550,7 @@ def socket_buffers():
 
 @attempt
 def pipe_buffers():
-    """Fills pipes of maximum size with at most 1 GB."""
+    """Fills pipes of maximum size with at most 1 GB of data."""
     import fcntl
 
     kept = []

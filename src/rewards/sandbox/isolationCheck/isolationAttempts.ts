@@ -224,7 +224,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	{
 		id: 'socket-buffers',
 		area: 'resources',
-		tried: 'Fill unread sockets with 1 GB',
+		tried: 'Fill unread sockets with 1 GB of data',
 		expected: `stopped at about ${maxMemory} MB`,
 		limits: { memoryMb: maxMemory },
 		alone: true,
@@ -233,7 +233,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	{
 		id: 'pipe-buffers',
 		area: 'resources',
-		tried: 'Fill unread pipes with 1 GB',
+		tried: 'Fill unread pipes with 1 GB of data',
 		expected: 'at most 64 kB each',
 		limits: { memoryMb: maxMemory },
 		alone: true,
@@ -242,7 +242,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	{
 		id: 'disk',
 		area: 'resources',
-		tried: 'Fill /tmp, the work folder and /dev/shm with 512 MB',
+		tried: 'Write up to 512 MB in total to /tmp, the work folder and /dev/shm',
 		expected: `at most ${maxDisk} MB each`,
 		limits: { diskMb: maxDisk },
 		alone: true,

@@ -75,7 +75,7 @@ export async function findMessages(read: ReadBytes, size: number): Promise<Arrow
 		const header = message.table(2);
 		const kind = message.int(1, 1);
 		if (kind === 1 && header !== null && fields === null) {
-			if (message.int(0, 2) < oldestVersion) throw new Error('written by a version of Arrow before 0.8');
+			if (message.int(0, 2) < oldestVersion) throw new Error('it was written by an Arrow version older than 0.8');
 			fields = readSchema(header);
 		} else if ((kind === 2 || kind === 3) && header !== null) {
 			if (fields === null) throw new Error('it has rows before the schema');

@@ -124,7 +124,7 @@ function typeOf(field: FlatTable, name: string, children: readonly ArrowField[])
 	}
 	const what = unread[number];
 	throw new Error(
-		what === undefined ? `the type of ${quoted(name)} is damaged` : `${quoted(name)} is a ${what} column`,
+		what === undefined ? `the type of ${quoted(name)} is invalid` : `${quoted(name)} is a ${what} column`,
 	);
 }
 
@@ -135,7 +135,7 @@ function intOf(type: FlatTable, name: string): ArrowType {
 
 function oneOf<T>(choices: readonly T[], index: number, name: string): T {
 	const chosen = choices[index];
-	if (chosen === undefined) throw new Error(`the type of ${quoted(name)} is damaged`);
+	if (chosen === undefined) throw new Error(`the type of ${quoted(name)} is invalid`);
 	return chosen;
 }
 
