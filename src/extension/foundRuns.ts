@@ -1,9 +1,11 @@
-import { basename, relative } from 'node:path';
+import { stat } from 'node:fs/promises';
+import { relative, sep } from 'node:path';
 import * as vscode from 'vscode';
 import { Disposable, toDisposable } from '../base/disposable.ts';
 import type { Emitter } from '../base/event.ts';
+import { isInside } from '../files/isInside.ts';
 import { ownFormat } from '../runs/annotationFolder.ts';
-import { type FoundRun, runsBelow } from '../runs/runsBelow.ts';
+import type { FoundRun } from '../runs/runsBelow.ts';
 import type { CommandResult } from './commandTable.ts';
 import { commandIds, contextKeys, viewIds } from './ids.ts';
 import { type RowOpener, registerRowCommand, rowCommand } from './rowCommand.ts';
@@ -13,6 +15,7 @@ import { rowTooltip, type TooltipRow, treeRowItem } from './treeRow.ts';
 /** Maximum fraction of time spent searching. */
 const searchShare = 0.01;
 const shortestPauseMs = 30_000;
+const longestPauseMs = 600_000;
 /** Maximum time to search a workspace folder, in milliseconds. */
 const longestMs = 5000;
 
@@ -34,7 +37,9 @@ export class FoundRuns extends Disposable implements vscode.TreeDataProvider<str
 	readonly #changed = this.register(new vscode.EventEmitter<undefined>());
 	readonly #view: vscode.TreeView<string>;
 	readonly onDidChangeTreeData = this.#changed.event;
-	#runs: ReadonlyMap<string, TooltipRow & { readonly format: string }> = new Map();
+	#runs: ReadonlyMap<string, FoundRow> = new Map();
+	/** null before the first search. */
+	#hasRuns: boolean | null = null;
 	#search: Promise<void> | null = null;
 	#again = false;
 	#timer: NodeJS.Timeout | null = null;
@@ -78,7 +83,6 @@ export class FoundRuns extends Disposable implements vscode.TreeDataProvider<str
 
 	#openerOf(folder: string): RowOpener | null {
 		const row = this.#runs.get(folder);
-		// The most likely reader is used. The Runs view and the context menu of the folder offer the others.
 		if (row === undefined) return null;
 		return { command: commandIds.openAsRun, title: 'Open as Run', arguments: [folder, row.format] };
 	}
@@ -108,53 +112,80 @@ export class FoundRuns extends Disposable implements vscode.TreeDataProvider<str
 		this.#search = null;
 		if (this.disposed) return;
 		const pause = Math.max(this.#needs.pauseMs ?? shortestPauseMs, (performance.now() - start) / searchShare);
-		this.#timer = setTimeout(() => void this.search(), pause);
+		this.#timer = setTimeout(() => void this.search(), Math.min(pause, longestPauseMs));
 	}
 
 	async #find(): Promise<void> {
-		const roots = (vscode.workspace.workspaceFolders ?? [])
-			.filter(({ uri }) => uri.scheme === 'file')
-			.map(({ uri }) => uri.fsPath);
+		// Reading runs requires all formats, which are not needed if no folder is open.
+		const [{ runsBelow }, { RunRegistry }] = await Promise.all([
+			import('../runs/runsBelow.ts'),
+			import('../runs/runRegistry.ts'),
+		]);
+		const roots = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === 'file');
 		const stopped = () => this.disposed;
 		const signal = {
 			get aborted() {
 				return stopped();
 			},
 		};
-		const runs: [string, TooltipRow & { format: string }][] = [];
+		const registry = new RunRegistry();
+		const runs = new Map<string, FoundRow>();
 		let searched = 0;
 		let cut = false;
-		for (const root of roots) {
+		for (const { uri, name } of roots) {
+			const root = uri.fsPath;
 			const found = await runsBelow(root, { chosen: false, millis: longestMs }, signal);
 			searched += found.folders;
 			cut ||= found.cut;
 			for (const run of found.runs) {
-				const [format] = run.formats;
-				if (format === undefined || format.name === ownFormat) continue;
-				const shown = presentFound(run, root, roots.length > 1);
-				runs.push([run.folder, { ...shown, format: format.name }]);
+				const [likely] = run.formats;
+				if (likely === undefined || likely.name === ownFormat) continue;
+				const chosen = await registry.readerOf(run.folder);
+				const format = run.formats.find((one) => one.name === chosen) ?? likely;
+				runs.set(run.folder, { ...presentFound(run, root, name, roots.length > 1), format: format.name });
+			}
+			// How far a search gets depends on how busy the machine is.
+			if (found.cut) {
+				for (const [folder, row] of this.#runs) {
+					const missed = isInside(folder, root) && !runs.has(folder);
+					if (missed && (await stat(folder).catch(() => null)) !== null) runs.set(folder, row);
+				}
 			}
 		}
-		const message = cut
-			? `The search stopped after ${searched} folders. To open other runs, right-click a folder and choose "Open as Run".`
-			: '';
+		if (!this.disposed) this.#show(runs, cut ? searched : null);
+	}
+
+	/** @param cutAfter number of folders after which the search stopped; null if it was complete */
+	#show(runs: ReadonlyMap<string, FoundRow>, cutAfter: number | null): void {
+		const message =
+			cutAfter === null
+				? ''
+				: `The search stopped after ${cutAfter} folders. To open other runs, right-click a folder and choose "Open as Run".`;
 		if ((this.#view.message ?? '') !== message) this.#view.message = message;
-		const state = (rows: Iterable<[string, TooltipRow]>) =>
-			JSON.stringify([...rows].map(([folder, { label, description }]) => [folder, label, description]));
-		if (state(runs) === state(this.#runs)) return;
-		if (runs.length > 0 !== this.#runs.size > 0) {
-			void vscode.commands.executeCommand('setContext', contextKeys.hasFoundRuns, runs.length > 0);
+		if (this.#hasRuns !== runs.size > 0) {
+			this.#hasRuns = runs.size > 0;
+			void vscode.commands.executeCommand('setContext', contextKeys.hasFoundRuns, this.#hasRuns);
 		}
-		this.#runs = new Map(runs);
+		const state = (rows: typeof runs) => JSON.stringify([...rows].map(([folder, row]) => [folder, row]));
+		if (state(runs) === state(this.#runs)) return;
+		this.#runs = runs;
 		this.#changed.fire(undefined);
 	}
 }
 
+interface FoundRow extends TooltipRow {
+	/** Name of the reader that a click uses: the one the user chose, or the most likely one. */
+	readonly format: string;
+}
+
+/** Maximum length of a label, of which the end is kept, because it distinguishes runs. */
+const longestLabel = 120;
+
 /** @param manyRoots whether to name the workspace folder, because there are several */
-function presentFound({ folder, formats }: FoundRun, root: string, manyRoots: boolean): TooltipRow {
-	const inner = relative(root, folder);
-	const path = inner === '' ? basename(root) : manyRoots ? `${basename(root)}/${inner}` : inner;
-	const label = displayText(path);
+function presentFound({ folder, formats }: FoundRun, root: string, rootName: string, manyRoots: boolean): TooltipRow {
+	const inner = relative(root, folder).replaceAll(sep, '/');
+	const path = inner === '' ? rootName : manyRoots ? `${rootName}/${inner}` : inner;
+	const label = displayText(path.length > longestLabel ? `…${path.slice(1 - longestLabel)}` : path);
 	const titles = formats.map(({ title }) => title).join(' or ');
 	return {
 		label,
@@ -164,7 +195,7 @@ function presentFound({ folder, formats }: FoundRun, root: string, manyRoots: bo
 		spoken: `${label}, ${titles}`,
 		tooltip: [
 			['Trainer', titles],
-			['Folder', folder],
+			['Folder', displayText(folder, 1000)],
 		],
 	};
 }

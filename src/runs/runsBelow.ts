@@ -20,8 +20,8 @@ export interface SearchOptions {
 	readonly runs?: number;
 	readonly millis?: number;
 	/**
-	 * Whether the user chose the folder; true by default. If not, it is searched further even if it is a run, because a
-	 * project folder can match a format whose files are in subfolders with any name, and it is not read as data.
+	 * Whether the user chose the folder; true by default. If not, it is not read as data, and is searched further if
+	 * it matches a format whose files are in subfolders with any name, because it can be a project with such a run.
 	 */
 	readonly chosen?: boolean;
 }
@@ -68,7 +68,7 @@ export async function runsBelow(
 				const { formats, onRequest } = await formatsOf(path);
 				if (path === folder && chosen) data = onRequest;
 				if (formats.length > 0) found.push({ folder: path, formats });
-				const further = formats.length === 0 || (path === folder && !chosen);
+				const further = formats.length === 0 || (path === folder && !chosen && isLoose(formats));
 				if (!further || i === depth) continue;
 				for (const inner of await foldersIn(path)) (basename(inner) === repeated ? later : next).push(inner);
 			}
@@ -79,22 +79,25 @@ export async function runsBelow(
 	let whole = await search([folder]);
 	const isForeign = ({ formats }: FoundRun) => formats[0]?.name !== ownFormat;
 	if (whole && !found.some(isForeign)) whole = await search(later.splice(0));
-	if (!chosen && isProject(folder, found)) found.shift();
+	if (!chosen && found.length > 1 && found[0]?.folder === folder) {
+		if (isProject(found)) found.shift();
+		else found.length = 1;
+	}
 	// If nothing in it is a run, the folder itself can be read as data.
 	if (whole && found.length === 0 && data.length > 0) found.push({ folder, formats: data });
 	return { runs: found, cut: !whole, folders: looked };
 }
 
+/** Formats whose files can be in subfolders with any name, so that a project folder matches because of a run in it. */
+const loose = new Set(['verl', 'openrlhf', 'tensorboard']);
 /** Formats that trainers write next to their own. */
 const trackers = new Set(['tensorboard', 'wandb', 'mlflow', 'mlflow-folders', 'trackio']);
 
-/**
- * Whether the first run is the folder that was searched, but only because it contains a run: others below it were not
- * written by the same trainer.
- */
-function isProject(folder: string, [first, ...others]: readonly FoundRun[]): boolean {
-	if (first?.folder !== folder) return false;
-	const own = first.formats[0]?.name;
+const isLoose = ([first]: FoundRun['formats']) => loose.has(first?.name ?? '');
+
+/** Whether the first folder is not a run itself, because runs of other trainers were found in it. */
+function isProject([first, ...others]: readonly FoundRun[]): boolean {
+	const own = first?.formats[0]?.name;
 	return others.some(({ formats: [format] }) => format?.name !== own && !trackers.has(format?.name ?? ''));
 }
 

@@ -12,6 +12,8 @@ import { compareNames, filledPath, type PathParts, PathPattern, stepIn } from '.
 const maxNames = 2_000_000;
 /** Maximum number of names to read per folder during format detection, which checks every folder in a search. */
 const maxNamesForHas = 20_000;
+/** Number of files that `byFolder` returns for each folder. */
+const filesPerFolder = 5;
 /** Maximum number of folders to enter per search. */
 const maxFolders = 50_000;
 /** Maximum depth of `**`. */
@@ -121,21 +123,27 @@ export class DiskFolder implements FolderView {
 		return found;
 	}
 
-	async foldersWith(pattern: string, count: number): Promise<readonly string[]> {
+	async byFolder(pattern: string, count: number): Promise<ReadonlyMap<string, readonly string[]>> {
 		const parsed = new PathPattern(pattern);
 		const last = parsed.segments.length - 1;
 		const names = maxNamesForHas;
-		if (last === 0) return (await this.has(pattern)) ? [''] : [];
-		const found = new Set<string>();
-		for await (const within of this.matches(parsed, { until: last - 1, names })) {
-			if (found.has(within.path)) continue;
-			for await (const _ of this.matches(parsed, { from: last, within, names })) {
-				found.add(within.path);
-				break;
+		const found = new Map<string, string[]>();
+		const read = async (within: PathMatch) => {
+			const files: string[] = [];
+			for await (const { path } of this.matches(parsed, { from: last, within, names })) {
+				files.push(path);
+				if (files.length >= filesPerFolder) break;
 			}
-			if (found.size >= count) break;
+			if (files.length > 0) found.set(within.path, files);
+		};
+		if (last === 0) await read({ path: '', parts: {} });
+		else {
+			for await (const within of this.matches(parsed, { until: last - 1, names })) {
+				await read(within);
+				if (found.size >= count) break;
+			}
 		}
-		return [...found];
+		return found;
 	}
 
 	async head(path: string, bytes = 64 << 10): Promise<string | null> {

@@ -18,8 +18,11 @@ export interface FolderView {
 	has(pattern: string): Promise<boolean>;
 	/** Returns up to `count` matching files in no particular order. */
 	some(pattern: string, count: number): Promise<readonly FoundFile[]>;
-	/** Returns up to `count` folders that directly contain a matching file, in no particular order, as relative paths. */
-	foldersWith(pattern: string, count: number): Promise<readonly string[]>;
+	/**
+	 * Returns up to five matching files in each of up to `count` folders, by folder, in no particular order. The pattern's
+	 * folders must be names or wildcards for one segment.
+	 */
+	byFolder(pattern: string, count: number): Promise<ReadonlyMap<string, readonly string[]>>;
 	/** Returns the start of a file as text, or null if it does not exist. */
 	head(path: string, bytes?: number): Promise<string | null>;
 	/** Reads a small JSON file; returns undefined if it does not exist or is not JSON. */

@@ -235,7 +235,7 @@ export const workspace = {
 	onDidChangeConfiguration: never,
 	onDidChangeWorkspaceFolders: never,
 	getWorkspaceFolder: () => undefined,
-	workspaceFolders: undefined as { uri: Uri }[] | undefined,
+	workspaceFolders: undefined as { uri: Uri; name?: string }[] | undefined,
 	asRelativePath: (uri: { path: string }) => uri.path,
 	getConfiguration: () => ({ get: (id: string) => configured.get(id) }),
 	openTextDocument: async () => {

@@ -43,7 +43,7 @@ export const openRlhf: RunFormat = {
 	async recognize(folder) {
 		for (const pattern of places) {
 			// Several such folders are several runs, each of which must be opened separately.
-			if (await namesTag(folder, pattern, tags)) return (await folder.foldersWith(pattern, 2)).length < 2;
+			if (await namesTag(folder, pattern, tags)) return (await folder.byFolder(pattern, 2)).size < 2;
 		}
 		return false;
 	},

@@ -44,7 +44,8 @@ export function verlMetrics(record: unknown): readonly ForeignMetrics[] | string
 	return [{ step, time: null, values: scoresOf(data) }];
 }
 
-const isValidation = (folder: string) => /^(val|eval|test)/i.test(folder) || /validation/i.test(folder);
+const isValidation = (folder: string) =>
+	/(^|[_.-])(val|eval|test|held_?out)/i.test(folder) || /validation/i.test(folder);
 
 type Keys = ReadonlySet<string>;
 const isRollout = (keys: Keys) => keys.has('input') && keys.has('output') && keys.has('score');
@@ -101,10 +102,9 @@ export const verl: RunFormat = {
 		'Advantages, tokens and truncation are not recorded.',
 	],
 	async recognize(folder) {
-		for (const fits of [isRollout, isLogged]) {
-			const name = fits === isRollout ? '{step}.jsonl' : '{name}.jsonl';
-			if (await holds(folder, name, fits)) return true;
-			const folders = await foldersThatHold(folder, name, fits);
+		for (const { name, fits } of kinds) if (await holds(folder, name, fits)) return true;
+		for (const { name, fits } of kinds) {
+			const folders = await foldersThatHold(folder, `{folder}/${name}`, fits);
 			// Several such folders are several runs, each of which must be opened separately.
 			if (folders.filter((path) => !isValidation(path)).length > 1) return false;
 			if (folders.length > 0) return true;
@@ -113,14 +113,23 @@ export const verl: RunFormat = {
 	},
 };
 
+const kinds = [
+	{ name: '{step}.jsonl', fits: isRollout },
+	{ name: '{name}.jsonl', fits: isLogged },
+] as const;
+
 async function foldersThatHold(
 	folder: FolderView,
-	name: string,
+	pattern: string,
 	fits: (keys: Keys) => boolean,
 ): Promise<readonly string[]> {
 	const found: string[] = [];
-	for (const path of await folder.foldersWith(`{folder}/${name}`, maxFolders)) {
-		if (await holds(folder, `${path}/${name}`, fits)) found.push(path);
+	for (const [path, files] of await folder.byFolder(pattern, maxFolders)) {
+		for (const file of files) {
+			if (!fits(topKeys((await folder.head(file)) ?? ''))) continue;
+			found.push(path);
+			break;
+		}
 	}
 	return found;
 }

@@ -42,6 +42,13 @@ describe('format recognition', () => {
 			);
 			assert.equal((await openRun(fixtureFolder(name))).format, format);
 		});
+		it(`finds only the run itself in a workspace that is a run of ${name}`, async () => {
+			const { runs } = await runsBelow(fixtureFolder(name), { chosen: false });
+			assert.deepEqual(
+				runs.map((run) => [run.folder, run.formats[0]?.name]),
+				[[fixtureFolder(name), format]],
+			);
+		});
 		it(`finds two runs of ${name} side by side, and does not mix them`, async () => {
 			const place = await folderOf({});
 			for (const copy of ['a', 'b']) await cp(fixtureFolder(name), join(place, copy), { recursive: true });
@@ -61,6 +68,13 @@ describe('format recognition', () => {
 			(await runsBelow(place)).runs.map((run) => run.folder),
 			['a', 'b', 'val'].map((name) => join(place, name)),
 		);
+		const logged = { 'exp.jsonl': { step: 0, data: { a: 1 } }, 'rollouts/1.jsonl': verl, 'gen_val/1.jsonl': verl };
+		const run = await openRun(await folderOf(logged));
+		assert.equal((await readAll(run)).rollouts.length, 1);
+		assert.equal((await readAll(run, 'validation')).rollouts.length, 1);
+		// Names of folders are not patterns.
+		assert.deepEqual(await names(await folderOf({ '{run}/notes.jsonl': { a: 1 }, 'a/1.jsonl': verl })), ['verl']);
+		assert.deepEqual(await names(await folderOf({ '{step}/1.jsonl': verl })), ['verl']);
 		const old = await openRun(await folderOf({ '1.jsonl': verl, 'old/1.jsonl': verl, 'val/1.jsonl': verl }));
 		assert.equal((await readAll(old)).rollouts.length, 1, 'the copy in "old" does not count');
 	});
@@ -78,8 +92,6 @@ describe('format recognition', () => {
 			['data', 'verl'],
 			['trl', 'trl'],
 		]);
-		const alone = (await runsBelow(fixtureFolder('trl-run'), { chosen: false })).runs;
-		assert.deepEqual([alone[0]?.folder, alone[0]?.formats[0]?.name], [fixtureFolder('trl-run'), 'trl']);
 	});
 
 	it('has distinct names, titles and notes for each format', () => {
