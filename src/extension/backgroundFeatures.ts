@@ -37,7 +37,6 @@ export class BackgroundFeatures extends Disposable {
 	readonly rewardTests: RewardTests;
 	readonly environmentTests: EnvironmentTestExplorer;
 	readonly agents: AgentFeatures;
-	readonly foundRuns: FoundRuns;
 	/** Resolves once the command line is available in terminals. */
 	readonly terminalCommand: Promise<void>;
 
@@ -46,7 +45,7 @@ export class BackgroundFeatures extends Disposable {
 		this.rewardTests = this.register(new RewardTests({ files: rewardFiles, workbench: () => rewards.get() }));
 		this.environmentTests = this.register(new EnvironmentTestExplorer(environments));
 		this.agents = this.register(new AgentFeatures(context, chat, notices, views, log));
-		this.foundRuns = this.register(new FoundRuns({ onDidComplete: table.onDidComplete, log }));
+		this.register(new FoundRuns({ onDidComplete: table.onDidComplete, log }));
 		this.register(new WalkthroughProgress({ table, store: chat.store }));
 		this.register(new RecipeLenses(pipelines));
 		this.register(new RowLens());

@@ -23,8 +23,6 @@ interface Needs {
 	/** Fires when a command has completed. *Refresh Runs* starts a search. */
 	readonly onDidComplete: Emitter<CommandResult>['event'];
 	readonly log: (message: string) => void;
-	/** Shortest time between two searches, in milliseconds. */
-	readonly pauseMs?: number;
 }
 
 /**
@@ -111,12 +109,12 @@ export class FoundRuns extends Disposable implements vscode.TreeDataProvider<str
 		} while (this.#again && !this.disposed);
 		this.#search = null;
 		if (this.disposed) return;
-		const pause = Math.max(this.#needs.pauseMs ?? shortestPauseMs, (performance.now() - start) / searchShare);
+		const pause = Math.max(shortestPauseMs, (performance.now() - start) / searchShare);
 		this.#timer = setTimeout(() => void this.search(), Math.min(pause, longestPauseMs));
 	}
 
 	async #find(): Promise<void> {
-		// Reading runs requires all formats, which are not needed if no folder is open.
+		// Loaded late, because recognizing runs requires the code of all formats.
 		const [{ runsBelow }, { RunRegistry }] = await Promise.all([
 			import('../runs/runsBelow.ts'),
 			import('../runs/runRegistry.ts'),
@@ -166,7 +164,7 @@ export class FoundRuns extends Disposable implements vscode.TreeDataProvider<str
 			this.#hasRuns = runs.size > 0;
 			void vscode.commands.executeCommand('setContext', contextKeys.hasFoundRuns, this.#hasRuns);
 		}
-		const state = (rows: typeof runs) => JSON.stringify([...rows].map(([folder, row]) => [folder, row]));
+		const state = (rows: typeof runs) => JSON.stringify([...rows]);
 		if (state(runs) === state(this.#runs)) return;
 		this.#runs = runs;
 		this.#changed.fire(undefined);

@@ -35,8 +35,7 @@ export interface RunsBelow {
 }
 
 const passedOver = new Set(['node_modules', '__pycache__', 'site-packages', 'venv']);
-/** Folders that often repeat runs that a trainer also wrote elsewhere. They are searched only if there are no other
- * runs of trainers. */
+/** Folders that often repeat runs written elsewhere. They are searched only if there are no other trainers' runs. */
 const repeated = 'wandb';
 const maxNames = 50_000;
 /** Hidden folder where ART stores its runs. */
@@ -78,7 +77,7 @@ export async function runsBelow(
 	};
 	let whole = await search([folder]);
 	const isForeign = ({ formats }: FoundRun) => formats[0]?.name !== ownFormat;
-	if (whole && !found.some(isForeign)) whole = await search(later.splice(0));
+	if (whole && !found.some(isForeign)) whole = await search([...later]);
 	if (!chosen && found.length > 1 && found[0]?.folder === folder) {
 		if (isProject(found)) found.shift();
 		else found.length = 1;
