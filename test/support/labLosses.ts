@@ -87,6 +87,8 @@ const objectives: readonly object[] = [
 	{ loss_type: 'cispo', credit_assignment: 'turn', scale_rewards: 'batch', epsilon_high: 1.2 },
 	{ loss_type: 'sapo', credit_assignment: 'turn', sapo_temperature_neg: 2, ...correction },
 	{ loss_type: 'dppo_tv', credit_assignment: 'turn', epsilon: 0.02, epsilon_high: 0.01 },
+	// The only objective of TRL's AsyncGRPOTrainer.
+	{ loss_type: 'dapo', epsilon: 0.1, epsilon_high: 0.15, mask_truncated_completions: true },
 ];
 /** Rewards of the turns of each row, which are part of its reward. */
 const turnRewards: readonly (number | null)[] = [0.25, null, -0.5];

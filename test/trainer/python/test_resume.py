@@ -70,7 +70,7 @@ def told(driver: ScriptedDriver) -> dict[int, dict[str, Any]]:
             "metrics": {
                 name: value
                 for name, value in step["metrics"].items()
-                if name != "step_time" and not name.startswith(("time/", "throughput/"))
+                if name != "step_time" and not name.startswith(("time/", "throughput/", "perf/"))
             },
             "rollouts": step.get("rollouts"),
             "tokens": step["tokens"],

@@ -110,6 +110,9 @@ def save_trainer(context: Context, trainer: Any, boundary: dict[str, Any], folde
     trainer._save_scaler(str(folder))
     torch.save(packed_random_state(boundary["random"]), folder / f"random_{context.world.rank}.pt")
     save_reference(context, trainer, folder)
+    save_ahead = getattr(trainer, "save_ahead", None)
+    if save_ahead is not None:
+        save_ahead(folder, boundary["step"])
     if not context.world.main:
         return
     state = trainer.state

@@ -26,11 +26,17 @@ class Hyperparameters:
             if self._told.get(name) == value:
                 continue
             self._told[name] = value
-            setter = getattr(self, f"_set_{name}", None)
-            sentence = self._set_attribute(name, value) if setter is None else setter(value)
+            sentence = self._set(name, value)
             if sentence is not None:
                 refused.append(sentence)
         return refused
+
+    def _set(self, name: str, value: float) -> str | None:
+        fixed = getattr(self._trainer, "fixed_hyperparameters", {})
+        if name in fixed:
+            return None if value == getattr(self._trainer, name) else fixed[name]
+        setter = getattr(self, f"_set_{name}", None)
+        return self._set_attribute(name, value) if setter is None else setter(value)
 
     def _set_learning_rate(self, value: float) -> None:
         """Sets the peak learning rate. The schedule continues from its current position."""

@@ -33,6 +33,8 @@ def asked(context: Context) -> Iterator[Any]:
                 stack.enter_context(whole(trainer.model_wrapped))
         else:
             stack.enter_context(arithmetic(context, model))
+        if holds_policy and getattr(trainer, "replaces_forward", False):
+            stack.enter_context(original_forward(model))
         stack.enter_context(torch.no_grad())
         model.eval()
         if checkpointing:
@@ -46,6 +48,17 @@ def asked(context: Context) -> Iterator[Any]:
                 )
             for module in training:
                 module.training = True
+
+
+@contextmanager
+def original_forward(model: Any) -> Iterator[None]:
+    """Restores the model's own forward method, which returns logits, while the context is active."""
+    replaced = model.__dict__.pop("forward", None)
+    try:
+        yield
+    finally:
+        if replaced is not None:
+            model.forward = replaced
 
 
 @contextmanager

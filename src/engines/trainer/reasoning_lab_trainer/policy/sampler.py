@@ -5,7 +5,7 @@ each completion, so results depend only on the seeds and training is not affecte
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,6 +59,14 @@ class Manner:
     alternatives: int = 0
 
 
+class SamplingCancelled(Exception):
+    """Raised when sampling is cancelled. Not an error."""
+
+
+def never() -> bool:
+    return False
+
+
 class Sampler:
     """Samples from a causal language model in evaluation mode."""
 
@@ -74,16 +82,20 @@ class Sampler:
         self._ends = ends_of(model, tokenizer)
 
     @torch.no_grad()
-    def sample(self, wishes: list[Wish], manner: Manner) -> list[Sample]:
-        """Returns one sample per entry in `wishes`, in the same order."""
+    def sample(self, wishes: list[Wish], manner: Manner, cancelled: Callable[[], bool] = never) -> list[Sample]:
+        """Returns one sample per entry in `wishes`, in the same order. Raises SamplingCancelled if `cancelled` returns
+        true before a token.
+        """
         samples = [Sample() for _ in wishes]
         # Rows of equal length need no padding, so sample similar lengths together.
         order = sorted(range(len(wishes)), key=lambda i: len(wishes[i].prompt))
         for part in parts(order, ROWS):
-            self._sample_together([wishes[i] for i in part], [samples[i] for i in part], manner)
+            self._sample_together([wishes[i] for i in part], [samples[i] for i in part], manner, cancelled)
         return samples
 
-    def _sample_together(self, wishes: list[Wish], samples: list[Sample], manner: Manner) -> None:
+    def _sample_together(
+        self, wishes: list[Wish], samples: list[Sample], manner: Manner, cancelled: Callable[[], bool]
+    ) -> None:
         streams = [Stream(wish.seed) for wish in wishes]
         limits = [min(wish.limit, self._context - len(wish.prompt)) for wish in wishes]
         alive = [i for i in range(len(wishes)) if limits[i] > 0]
@@ -99,6 +111,8 @@ class Sampler:
         )
         cache = None
         while True:
+            if cancelled():
+                raise SamplingCancelled
             given: dict[str, Any] = {"input_ids": ids, "attention_mask": mask, "past_key_values": cache}
             if self._places:
                 given["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)[:, -ids.shape[1] :]

@@ -6,6 +6,7 @@ from math import comb
 from typing import Any
 
 import torch
+from trl.trainer.utils import nanstd
 
 
 def max_rl(rewards: torch.Tensor) -> torch.Tensor:
@@ -46,6 +47,39 @@ def pass_at_k(rewards: torch.Tensor, k: int) -> torch.Tensor:
     return values
 
 
+def group_advantages(scored: torch.Tensor, weights: torch.Tensor, size: int, settings: dict[str, Any]) -> torch.Tensor:
+    """
+    Advantages of a batch, one per row, as in GRPOTrainer (TRL 1.13): the weighted sum of the rewards minus the mean of
+    the group, divided by the standard deviation that `scale_rewards` names. Rows without a reward have advantage 0.
+    `scored`: [rows, reward columns], with NaN where a reward does not apply; `size`: consecutive rows per group.
+    """
+    sums = (scored * weights).nansum(dim=1)
+    sums[scored.isnan().all(dim=1)] = float("nan")
+    if settings.get("advantage_estimator", "grpo") != "grpo":
+        return own_advantages(scored, weights, size, settings).to(scored.dtype)
+    groups = sums.view(-1, size)
+    centered = groups - groups.nanmean(dim=1, keepdim=True)
+    scale = settings.get("scale_rewards", "group")
+    if scale != "none":
+        centered = centered / ((nanstd(groups, dim=1, keepdim=True) if scale == "group" else nanstd(sums)) + 1e-4)
+    return centered.nan_to_num(nan=0.0).flatten()
+
+
+def own_advantages(scored: torch.Tensor, weights: torch.Tensor, size: int, settings: dict[str, Any]) -> torch.Tensor:
+    """Advantages of a batch with an estimator that TRL lacks, in float64. Same arguments as `group_advantages`."""
+    k = settings.get("pass_k", min(4, size))
+    sums = (scored.double() * weights).nansum(dim=1)
+    unknown = scored.isnan().all(dim=1)
+    values = torch.zeros_like(sums)
+    for start in range(0, len(sums), size):
+        known = torch.arange(start, start + size, device=sums.device)[~unknown[start : start + size]]
+        rewards = sums[known]
+        if len(rewards) > 1 and bool((rewards != rewards[0]).any()):
+            is_max_rl = settings["advantage_estimator"] == "maxrl"
+            values[known] = max_rl(rewards) if is_max_rl else pass_at_k(rewards, k)
+    return values
+
+
 class Advantages:
     """Mixin for GRPOTrainer. Must come before the trainer class. Replaces the advantages if the stage has its own
     estimator.
@@ -58,21 +92,11 @@ class Advantages:
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)  # type: ignore[misc]
         settings = self.lab_stage.settings  # type: ignore[attr-defined]
-        estimator = settings.get("advantage_estimator", "grpo")
-        if estimator == "grpo":
+        if settings.get("advantage_estimator", "grpo") == "grpo":
             return output
-        size: int = self.num_generations  # type: ignore[attr-defined]
-        k = settings.get("pass_k", min(4, size))
         device = output["advantages"].device
         weights = self.reward_weights.to(self._scored.device)  # type: ignore[attr-defined]
-        sums = (self._scored.double() * weights).nansum(dim=1)
-        unknown = self._scored.isnan().all(dim=1)
-        values = torch.zeros_like(sums)
-        for start in range(0, len(sums), size):
-            known = torch.arange(start, start + size, device=sums.device)[~unknown[start : start + size]]
-            rewards = sums[known]
-            if len(rewards) > 1 and bool((rewards != rewards[0]).any()):
-                values[known] = max_rl(rewards) if estimator == "maxrl" else pass_at_k(rewards, k)
+        values = own_advantages(self._scored, weights, self.num_generations, settings)  # type: ignore[attr-defined]
         first = self.accelerator.process_index * len(inputs)  # type: ignore[attr-defined]
         own = output["advantages"]
         output["advantages"] = values[first : first + len(inputs)].to(device=device, dtype=own.dtype)

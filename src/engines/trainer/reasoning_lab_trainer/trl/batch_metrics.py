@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import torch
+from trl.trainer.utils import nanstd
 
 
 def reward_metrics(rewards: torch.Tensor, weights: torch.Tensor, group: int) -> dict[str, float | None]:
@@ -33,6 +34,35 @@ def reward_metrics(rewards: torch.Tensor, weights: torch.Tensor, group: int) -> 
         high = groups.masked_fill(nan, -math.inf).max(dim=1).values
         # Fewer than two rewards, or equal rewards: no gradient, regardless of reward scaling.
         metrics["groups/dead"] = number(((counts < 2) | (low == high)).double().mean())
+    return metrics
+
+
+def trl_reward_metrics(
+    rewards: torch.Tensor, weights: torch.Tensor, names: list[str], group: int
+) -> dict[str, float | None]:
+    """Computes the reward metrics that GRPOTrainer logs. Same arguments as `reward_metrics`."""
+    metrics: dict[str, float | None] = {}
+    for column, name in enumerate(names):
+        metrics[f"rewards/{name}/mean"] = number(rewards[:, column].nanmean())
+        metrics[f"rewards/{name}/std"] = number(nanstd(rewards[:, column]))
+    total = (rewards * weights).nansum(dim=1)
+    total[torch.isnan(rewards).all(dim=1)] = math.nan
+    metrics["reward"] = number(total.nanmean())
+    metrics["reward_std"] = number(nanstd(total))
+    deviations = nanstd(total.view(-1, group), dim=1)
+    metrics["frac_reward_zero_std"] = number(torch.isclose(deviations, torch.zeros_like(deviations)).float().mean())
+    return metrics
+
+
+def completion_metrics(completion_ids: list[list[int]], truncated: list[bool]) -> dict[str, float | None]:
+    """Computes the metrics of completion lengths that GRPOTrainer logs, in tokens."""
+    lengths = [len(ids) for ids in completion_ids]
+    ended = [length for length, cut in zip(lengths, truncated, strict=True) if not cut] or [0]
+    metrics: dict[str, float | None] = {"completions/clipped_ratio": sum(truncated) / len(truncated)}
+    for kind, values in (("length", lengths), ("terminated_length", ended)):
+        metrics[f"completions/mean_{kind}"] = sum(values) / len(values)
+        metrics[f"completions/min_{kind}"] = float(min(values))
+        metrics[f"completions/max_{kind}"] = float(max(values))
     return metrics
 
 

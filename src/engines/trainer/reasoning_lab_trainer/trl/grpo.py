@@ -8,6 +8,7 @@ from trl import GRPOConfig, GRPOTrainer
 
 from ..failure import Failure
 from .advantages import Advantages
+from .async_grpo import run_async_stage
 from .dppo import Dppo
 from .refused import imported
 from .sampling import Sampling
@@ -29,7 +30,9 @@ class LabDPPOTrainer(Sampling, Dppo, TurnCredit, Advantages, GRPOTrainer):
 
 def run_stage(context: Context, stage: Stage) -> None:
     loss = stage.settings["loss_type"]
-    if loss == "gmpo":
+    if stage.settings.get("max_staleness"):
+        run_async_stage(context, stage)
+    elif loss == "gmpo":
         # GMPOTrainer has one loss and ignores this option.
         run_sampling_stage(context, stage, *gmpo_classes(), loss_type="dapo")
     elif loss.startswith("dppo_"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -17,6 +18,7 @@ PLACES: dict[str, tuple[tuple[str, str, str], ...]] = {
     "sdft": (("trl.experimental.sdft", "SDFTTrainer", "SDFTConfig"),),
     "sdpo": (("trl.experimental.sdpo", "SDPOTrainer", "SDPOConfig"),),
     "grpo": (("trl", "GRPOTrainer", "GRPOConfig"),),
+    "max_staleness": (("trl.experimental.async_grpo", "AsyncGRPOTrainer", "AsyncGRPOConfig"),),
     "rloo": (("trl", "RLOOTrainer", "RLOOConfig"),),
     "dpo": (("trl", "DPOTrainer", "DPOConfig"),),
     "reward-model": (("trl", "RewardTrainer", "RewardConfig"),),
@@ -28,8 +30,8 @@ PLACES: dict[str, tuple[tuple[str, str, str], ...]] = {
 }
 """Possible import locations of each stage's trainer and configuration. The first one that exists is used."""
 
-METHODS = frozenset({"distill with a teacher", "minillm", "sdft", "sdpo"})
-"""Keys of PLACES that are not stages, but ways to distill."""
+METHODS = frozenset({"distill with a teacher", "minillm", "sdft", "sdpo", "max_staleness"})
+"""Keys of PLACES that are not stages, but ways to distill and to sample."""
 
 OTHERS: dict[str, str] = {
     "value-model": "TRL does not train value models",
@@ -39,7 +41,9 @@ OTHERS: dict[str, str] = {
 
 
 def trainer_of(stage: dict[str, Any]) -> str:
-    """Returns the key in PLACES for a stage: its type or, for `distill`, its distillation method."""
+    """Returns the key in PLACES for a stage: its type, its distillation method, or how it samples."""
+    if stage["type"] == "grpo" and stage.get("max_staleness"):
+        return "max_staleness"
     if stage["type"] != "distill":
         return stage["type"]
     return stage.get("method") or ("distill" if stage.get("teacher") is None else "distill with a teacher")
@@ -83,6 +87,57 @@ def imported(module: str) -> ModuleType | None:
         return None
 
 
+ASYNC_DEFAULTS: dict[str, Any] = {
+    "beta": 0,
+    "loss_type": "dapo",
+    "num_iterations": 1,
+    "importance_sampling_level": "token",
+    "multi_objective_aggregation": "sum_then_normalize",
+    "credit_assignment": "episode",
+    "delta": None,
+    "off_policy_mask_threshold": None,
+    "top_entropy_quantile": 1,
+    "entropy_coef": 0,
+}
+"""Settings that AsyncGRPOTrainer does not have, and the value with which they have no effect."""
+
+ASYNC_OPTIONS = (
+    *("top_k", "min_p", "repetition_penalty", "chat_template_kwargs", "max_tool_calling_iterations"),
+    *("fork_threshold_tokens", "vllm_server_timeout", "request_timeout", "max_inflight_tasks", "queue_maxsize"),
+    *("weight_sync_steps", "weight_sync_timeout", "heartbeat_stale_after_s", "token_budget", "dtype"),
+    "use_liger_kernel",
+)
+"""Options of AsyncGRPOTrainer for its vLLM server, which this engine does not use, or that the engine sets."""
+
+
+def refuse_async(recipe: dict[str, Any], stage: dict[str, Any], where: str) -> None:
+    """Raises Failure if the recipe cannot sample while it trains. The driver checks recipes, too."""
+
+    def unsupported(what: str) -> Failure:
+        return Failure(
+            "unsupported",
+            f'{where}: "max_staleness" cannot be combined with {what} in the PyTorch engine.',
+            'Remove one of them, or set "engine": "embedded".',
+        )
+
+    for name, neutral in ASYNC_DEFAULTS.items():
+        if stage.get(name, neutral) not in (neutral, None):
+            raise unsupported(f'"{name}": {json.dumps(stage[name])}')
+    for name in ASYNC_OPTIONS:
+        if name in (stage.get("trainer") or {}):
+            raise unsupported(f'"{name}" of "trainer"')
+    settings = recipe.get("pytorch") or {}
+    for name in ("vllm", "lora"):
+        if settings.get(name):
+            raise unsupported(f'"{name}"')
+    if int(settings.get("processes") or 1) > 1 or int((recipe.get("ray") or {}).get("workers") or 1) > 1:
+        raise unsupported("more than one process")
+    if recipe.get("environment") is not None:
+        raise unsupported("an environment")
+    if (recipe.get("dataset") or {}).get("image") is not None:
+        raise unsupported("images")
+
+
 def refuse(recipe: dict[str, Any], index: int) -> None:
     """Raises `unsupported` or `invalid` for a stage that cannot run. Also checks that TRL has its trainer."""
     stage: dict[str, Any] = recipe["stages"][index]
@@ -102,6 +157,8 @@ def refuse(recipe: dict[str, Any], index: int) -> None:
             'Remove it, or set "engine": "embedded", which supports it.',
         )
     settings = recipe.get("pytorch") or {}
+    if trainer_of(stage) == "max_staleness":
+        refuse_async(recipe, stage, where)
     new = "path" not in recipe["model"]
     if new and settings.get("vllm"):
         raise Failure(

@@ -42,6 +42,8 @@ class GenerationBatch:
     """Each row's episode; None without an environment."""
     pictures: list[dict[str, Any]] | None = None
     """Each row's picture, as `file`, `width` and `height`; None without pictures."""
+    version: int | None = None
+    """Updates of the run before the weights that sampled the batch, if they can be older than the policy."""
     picture_files: list[dict[str, str]] = field(default_factory=list)
     """Copies of pictures that the driver does not have yet."""
     forward: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = field(default_factory=list)
@@ -140,6 +142,8 @@ class GenerationBatch:
             lists["refLogprob"] = listed(array_of(self.reference))
         if self.advantages is not None and self.advantages.dim() == 2:
             lists["advantage"] = listed(array_of(self.advantages))
+        if self.version is not None:
+            lists["version"] = listed(np.full((len(self.inputs), width), self.version, dtype=np.float32))
         if self.forward:
             lists["entropy"] = listed(self._of_forward(2, width))
         return lists

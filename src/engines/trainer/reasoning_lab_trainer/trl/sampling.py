@@ -30,6 +30,7 @@ from .row_tokens import encoded
 if TYPE_CHECKING:
     from ..course.context import Context
     from ..course.stage import Stage
+    from ..models.policy import Policy
 
 ROWS = "lab_rows"
 """Key of an extra batch tensor that holds row indices. TRL shuffles and splits it along with the others."""
@@ -166,16 +167,7 @@ class Sampling(Gated):
         except Exception:
             encoded(policy, [text_of_prompt(policy.processing, prompt) for prompt in prompts], "Prompts")
             raise
-        lengths = [len(ids) for ids in tokenized[0]]
-        longest = max(lengths)
-        if longest + self.max_completion_length > policy.context:
-            prompt = text_of_prompt(policy.processing, prompts[lengths.index(longest)])
-            raise Failure(
-                "invalid",
-                f"The prompt {prompt[:80]!r} has {longest} tokens. Together with {self.max_completion_length} "
-                f"completion tokens, this exceeds the {policy.context}-token context window of {policy.name}.",
-                "Lower max_completion_length, remove long problems, or use a model with a longer context.",
-            )
+        check_fits(policy, prompts, tokenized[0], self.max_completion_length)
         return tokenized
 
     def _calculate_rewards(self, *args: Any, **kwargs: Any) -> torch.Tensor:
@@ -251,6 +243,20 @@ class Sampling(Gated):
             if blocks:
                 own["rollouts"] = Written(f"[{','.join(blocks)}]")
         return own
+
+
+def check_fits(policy: Policy, prompts: list[Any], ids: list[list[int]], max_completion: int) -> None:
+    """Raises Failure `invalid` if a prompt leaves no room for a completion. `ids`: tokens of each prompt."""
+    lengths = [len(tokens) for tokens in ids]
+    longest = max(lengths)
+    if longest + max_completion > policy.context:
+        prompt = text_of_prompt(policy.processing, prompts[lengths.index(longest)])
+        raise Failure(
+            "invalid",
+            f"The prompt {prompt[:80]!r} has {longest} tokens. Together with {max_completion} "
+            f"completion tokens, this exceeds the {policy.context}-token context window of {policy.name}.",
+            "Lower max_completion_length, remove long problems, or use a model with a longer context.",
+        )
 
 
 class BeforeBatch:

@@ -59,6 +59,22 @@ def sampling_options(context: Context, stage: Stage, config_class: type) -> dict
     Converts the stage to TRL settings. Recipe keys use TRL's names and meanings, except for the number of parts in a
     generation batch: TRL counts forward passes, while the recipe counts updates.
     """
+    micro, accumulated = batch_parts(context, stage)
+    return {
+        **settings_by_name(config_class, stage.settings),
+        "per_device_train_batch_size": micro,
+        "gradient_accumulation_steps": accumulated,
+        "steps_per_generation": stage.settings["steps_per_generation"] * accumulated,
+        # Problems are already in training order.
+        "shuffle_dataset": False,
+        **picture_options(context, config_class),
+        **vllm_options(context),
+        **environment_options(context),
+    }
+
+
+def batch_parts(context: Context, stage: Stage) -> tuple[int, int]:
+    """Returns the rows per forward pass of each process, and the forward passes per update. Raises `invalid`."""
     settings = stage.settings
     rows = settings["prompts_per_step"] * settings["num_generations"]
     per_update, rest = divmod(rows, settings["steps_per_generation"] * context.world.size)
@@ -72,18 +88,7 @@ def sampling_options(context: Context, stage: Stage, config_class: type) -> dict
         )
     asked = (context.recipe.get("pytorch") or {}).get("microBatch") or per_update
     micro = next(size for size in range(min(asked, per_update), 0, -1) if per_update % size == 0)
-    accumulated = per_update // micro
-    return {
-        **settings_by_name(config_class, settings),
-        "per_device_train_batch_size": micro,
-        "gradient_accumulation_steps": accumulated,
-        "steps_per_generation": settings["steps_per_generation"] * accumulated,
-        # Problems are already in training order.
-        "shuffle_dataset": False,
-        **picture_options(context, config_class),
-        **vllm_options(context),
-        **environment_options(context),
-    }
+    return micro, per_update // micro
 
 
 def picture_options(context: Context, config_class: type) -> dict[str, Any]:
