@@ -190,6 +190,8 @@ export const rolloutBlockSchema = v.object({
 				oldLogprob: v.optional(v.string()),
 				refLogprob: v.optional(v.string()),
 				entropy: v.optional(v.string()),
+				/** Present if the weights that sampled can be older than the policy: updates of the run before them. */
+				version: v.optional(v.string()),
 				/** Present if tokens have their own advantages. */
 				advantage: v.optional(v.string()),
 			}),

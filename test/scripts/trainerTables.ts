@@ -1,4 +1,5 @@
 import { datasetPresets } from '../../src/core/dataset/presets.ts';
+import { asyncKeys, asyncOptions } from '../../src/core/recipe/asyncLimits.ts';
 import { trainerKeysElsewhere } from '../../src/core/recipe/trainerKeysElsewhere.ts';
 
 const textOf = (table: object): string => `${JSON.stringify(table, null, '\t')}\n`;
@@ -7,6 +8,7 @@ const textOf = (table: object): string => `${JSON.stringify(table, null, '\t')}\
 export const trainerTables: Readonly<Record<string, string>> = {
 	'data/presets.json': textOf(datasetPresets),
 	'trl/elsewhere.json': textOf(trainerKeysElsewhere),
+	'trl/async_limits.json': textOf({ keys: asyncKeys, options: asyncOptions }),
 };
 
 /** URL of a file in the trainer's package. */

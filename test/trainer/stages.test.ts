@@ -9,7 +9,14 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { listCheckpoints, readEvaluations, readEvents, readMetrics, readRecord } from '../../src/runs/runReader.ts';
+import {
+	listCheckpoints,
+	readEvaluations,
+	readEvents,
+	readMetrics,
+	readRecord,
+	readRollouts,
+} from '../../src/runs/runReader.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { labCheckpoint } from '../support/labCheckpoint.ts';
 import { forkingPython } from '../support/loadedPython.ts';
@@ -109,5 +116,41 @@ describe('pytorch engine stages', { skip, timeout: 280_000 }, async () => {
 		for (const file of ['config.json', 'model.safetensors', 'tokenizer.json', 'reward-model', 'process-reward-model']) {
 			assert.ok(existsSync(join(last, file)), file);
 		}
+	});
+
+	it('sample while they train, and record which weights sampled', async () => {
+		const stage = { type: 'grpo', steps: 4, learning_rate: 1e-3, num_generations: 4, prompts_per_step: 2 };
+		const run = await place.prepare({
+			...recipe,
+			checkpoint: { every: 2 },
+			rewards: [{ use: 'accuracy' }, { use: 'format', weight: 0.5 }],
+			stages: [{ ...stage, max_staleness: 1, max_completion_length: 12 }],
+		});
+		const exit = await place.run('--run', await withOneThread(run));
+		const record = await readRecord(run);
+		assert.equal(exit.code, 0, `${exit.stderr} ${JSON.stringify(record.error)}`);
+		// The first line is the evaluation of the start.
+		const metrics = (await readMetrics(run)).filter(({ step }) => step > 0);
+		const of = (name: string) => metrics.map(({ values }) => values[name]);
+		assert.deepEqual(of('sample/staleness_max'), [0, 1, 1, 1]);
+		for (const name of ['reward', 'loss', 'entropy', 'completions/mean_length', 'sampling/mismatch_kl', 'num_tokens']) {
+			assert.ok(
+				of(name).every((value) => Number.isFinite(value)),
+				`${name}: ${of(name)}`,
+			);
+		}
+		assert.ok(of('kl').every((value) => value === undefined));
+		for (const [step, version] of [0, 0, 1, 2].entries()) {
+			const rollouts = await readRollouts(run, step + 1);
+			assert.equal(rollouts.length, 8);
+			const versions = new Set(rollouts.flatMap(({ tokens }) => tokens?.version ?? [null]));
+			assert.deepEqual(versions, new Set([version]), `step ${step + 1}`);
+		}
+		assert.ok((await readEvaluations(run)).some(({ step, problems }) => step === 4 && problems > 0));
+		const folders = (await listCheckpoints(run)).map(({ path }) => path);
+		assert.ok(
+			folders.some((path) => existsSync(join(path, 'trainer/ahead.json'))),
+			folders.join(),
+		);
 	});
 });

@@ -68,6 +68,7 @@ export function batchPlan(stage: ResolvedStage, settings: BatchSettings, shape: 
 				passes: update / rows,
 				logits: { tokens: rows * stage.max_completion_length, classes: shape.vocabulary },
 				reference: stage.beta > 0,
+				ahead: 'max_staleness' in stage && (stage.max_staleness ?? 0) > 0,
 				generation: settings.vllm ? null : { rows: batch, prompt, length },
 			};
 		}

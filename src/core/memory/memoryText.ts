@@ -18,6 +18,7 @@ export function bytesText(bytes: number): string {
 export const partWords: Readonly<Record<MemoryPart, string>> = {
 	weights: 'weights',
 	reference: 'reference model',
+	sampler: 'copy for sampling',
 	optimizer: 'optimizer',
 	gradients: 'gradients',
 	activations: 'activations',

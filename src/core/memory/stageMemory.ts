@@ -6,6 +6,7 @@ import { countAdapters, countParameters } from './parameterCounts.ts';
 export type MemoryPart =
 	| 'weights'
 	| 'reference'
+	| 'sampler'
 	| 'optimizer'
 	| 'gradients'
 	| 'activations'
@@ -45,6 +46,8 @@ export interface BatchPlan {
 	readonly gradientCheckpointing: boolean;
 	/** Whether there is a second model, which is frozen. */
 	readonly reference: boolean;
+	/** Whether a copy of the model samples the next batches during training. */
+	readonly ahead?: boolean;
 	/**
 	 * Concurrently sampled completions, with their prompt and total lengths in tokens. null if the stage does not sample.
 	 */
@@ -89,6 +92,7 @@ export function stageMemory(shape: ModelShape, how: Arithmetic, weights: Weights
 		weights: (frozen + 4 * trained) / shards,
 		// With adapters, the reference is the base model without them.
 		reference: batch.reference && frozenBits === null ? (4 * counts.total) / shards : 0,
+		sampler: batch.ahead === true ? 4 * counts.total : 0,
 		optimizer: (8 * trained) / shards,
 		// Buckets are in addition to the gradients.
 		buckets: replicas > 1 ? 4 * trained : 0,
@@ -115,11 +119,15 @@ export function stageMemory(shape: ModelShape, how: Arithmetic, weights: Weights
 			: { ...kept, gradients: partial, activations: activations + inBlock };
 	const atEnd: Parts = { ...kept, gradients, activations: end };
 	const backward = sumOf(atStart) >= sumOf(atEnd) ? atStart : atEnd;
+	const optimizer: Parts = { ...kept, gradients };
 	const number = frozenBits === null || frozenBits === 32 ? 4 : 2;
+	const generation = batch.generation === null ? {} : generationParts(shape, number, batch.generation);
+	// The next batches can be sampled during any phase.
+	if (batch.ahead === true) for (const parts of [backward, optimizer]) addTo(parts, generation);
 	const moments: Record<MemoryMoment, Parts> = {
 		backward,
-		optimizer: { ...kept, gradients },
-		generation: batch.generation === null ? kept : { ...kept, ...generationParts(shape, number, batch.generation) },
+		optimizer,
+		generation: { ...kept, ...generation },
 	};
 	const sums = Object.fromEntries(Object.entries(moments).map(([name, parts]) => [name, sumOf(parts)])) as Record<
 		MemoryMoment,
@@ -135,6 +143,10 @@ export function stageMemory(shape: ModelShape, how: Arithmetic, weights: Weights
 }
 
 type Parts = Partial<Record<MemoryPart, number>>;
+
+function addTo(parts: Parts, more: Parts): void {
+	for (const [name, bytes] of Object.entries(more) as [MemoryPart, number][]) parts[name] = (parts[name] ?? 0) + bytes;
+}
 
 function sumOf(parts: Parts): number {
 	return Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);

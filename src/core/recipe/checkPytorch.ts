@@ -1,4 +1,5 @@
 import type { Recipe } from '../../protocol/recipeKeys/recipe.ts';
+import { checkAsync } from './checkAsync.ts';
 import { processesOf } from './checkBatches.ts';
 import { checkTrainerBlock } from './checkTrainerBlock.ts';
 import { dataFileKind, hasHubDatasetForm } from './hubId.ts';
@@ -10,6 +11,7 @@ export function checkPytorch(recipe: Recipe, report: Report): void {
 	checkSettings(recipe, report);
 	checkVllm(recipe, report);
 	checkRay(recipe, report);
+	checkAsync(recipe, report);
 	for (const [i, stage] of recipe.stages.entries()) checkTrainerBlock(stage, i, report);
 }
 

@@ -22,6 +22,12 @@ const correctedInBoth: NonNullable<KeyFacts['lacking']> = {
 };
 const perCompletionModes: readonly unknown[] = ['sequence_truncate', 'sequence_mask'] satisfies CorrectionMode[];
 
+const wholeBatches: Lack = {
+	when: (value, { steps_per_generation = 1, num_iterations = 1 }) =>
+		value !== 0 && Number(value) < Number(steps_per_generation) * Number(num_iterations),
+	say: 'Batches are sampled as a whole, so "max_staleness" must be at least the number of updates per batch, "steps_per_generation" x "num_iterations". Raise it, or set it to 0.',
+};
+
 /** Sampling with older weights or another engine, and the correction for the difference. */
 export const samplerKeys = {
 	max_staleness: bareKey(
@@ -32,17 +38,7 @@ export const samplerKeys = {
 		),
 		{
 			or: '`0`',
-			lacking: {
-				embedded: {
-					when: (value, { steps_per_generation = 1, num_iterations = 1 }) =>
-						value !== 0 && Number(value) < Number(steps_per_generation) * Number(num_iterations),
-					say: 'Batches are sampled as a whole, so "max_staleness" must be at least the number of updates per batch, "steps_per_generation" x "num_iterations". Raise it, or set it to 0.',
-				},
-				pytorch: {
-					when: (value) => value !== 0,
-					say: 'TRL samples while training only with a vLLM server, in a trainer that this engine does not run. Remove "max_staleness", or set "engine": "embedded".',
-				},
-			},
+			lacking: { embedded: wholeBatches, pytorch: wholeBatches },
 		},
 	),
 	vllm_importance_sampling_correction: bareKey(

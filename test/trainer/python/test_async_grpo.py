@@ -68,6 +68,8 @@ def test_the_sampler_and_the_trainer_agree_as_far_as_their_weights_do(model: str
             assert len(tokens["logprob"]) == len(tokens["oldLogprob"]) == len(tokens["entropy"])
             pairs = zip(tokens["logprob"], tokens["oldLogprob"], strict=True)
             differences.append((step["step"], max(abs(sampled - trained) for sampled, trained in pairs)))
+        largest = max(value for number, value in differences if number == step["step"])
+        assert step["metrics"]["sampling/sampling_logp_difference/max"] == pytest.approx(largest, abs=1e-6)
     assert max(value for step, value in differences if step == 1) < 1e-5
     assert min(value for step, value in differences if step > 1) > 1e-3
 
@@ -193,6 +195,15 @@ def test_hyperparameters_that_cannot_change(model: str) -> None:
         "TRL's AsyncGRPOTrainer has no KL term.",
     ]
     assert driver.steps[-1]["metrics"]["learning_rate"] == 1e-4
+
+
+def test_another_version_of_trl(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from trl.experimental.async_grpo import async_grpo_trainer
+
+    monkeypatch.delattr(async_grpo_trainer, "patch_chunked_lm_head")
+    with pytest.raises(Failure, match=r"as in TRL 1\.13") as caught:
+        refuse(recipe(model, [async_stage(3)]), 0)
+    assert caught.value.reason == "version"
 
 
 @pytest.mark.parametrize("scale", ["group", "batch", "none"])

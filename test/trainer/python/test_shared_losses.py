@@ -6,6 +6,7 @@ import json
 import types
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -16,6 +17,7 @@ from reasoning_lab_trainer.trl.sampling import place_dataset
 from reasoning_lab_trainer.trl.turn_credit import rewarded_turns, tokens_of_turns, turn_advantages
 from torch.nn.utils.rnn import pad_sequence
 from trl import GRPOConfig, GRPOTrainer
+from trl.experimental.async_grpo import async_grpo_trainer
 from trl.experimental.gmpo import GMPOConfig, GMPOTrainer
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "trainer"
@@ -94,6 +96,49 @@ def token_advantages(case: dict[str, Any]) -> list[list[float]] | None:
     for turns, expected in zip(own, case["turns"], strict=True):
         assert turns == pytest.approx(expected, rel=1e-12, abs=1e-12)
     return [tokens_of_turns(row["trained"], turns) for row, turns in zip(ROWS, own, strict=True)]
+
+
+def test_the_asynchronous_loss_is_equal(recipe: dict[str, Any], tmp_path: Path) -> None:
+    """TRL's AsyncGRPOTrainer, whose completions are packed into one row. The last case is its objective."""
+    case = SHARED["cases"][-1]
+    settings = case["stage"]
+    recipe["model"] = {"path": str(FIXTURES / "lab")}
+    policy = load_policy(recipe, None, torch.device("cpu"))
+    config = async_grpo_trainer.AsyncGRPOConfig(
+        output_dir=str(tmp_path),
+        **settings_by_name(async_grpo_trainer.AsyncGRPOConfig, settings),
+        max_steps=1,
+        use_cpu=True,
+        bf16=False,
+        report_to="none",
+        gradient_checkpointing=False,
+    )
+    unused = types.SimpleNamespace(rollout_buffer=None)
+    with patch.object(async_grpo_trainer, "create_model_from_path", lambda *_, **__: policy.model):
+        trainer = async_grpo_trainer.AsyncGRPOTrainer(
+            model="lab",
+            args=config,
+            train_dataset=place_dataset(0, 1),
+            processing_class=policy.tokenizer,
+            rollout_worker=unused,
+            weight_transfer=unused,
+        )
+    trainer.current_gradient_accumulation_steps = 1
+    prompts = [row["promptLength"] for row in ROWS]
+    samples = [
+        {
+            "input_ids": row["tokens"],
+            "completion_mask": [0] * start + [0 if row["truncated"] else one for one in row["trained"]],
+            "old_log_probs": [0.0] * start + row["oldLogprobs"],
+            "advantage": advantage,
+            "group_id": 0,
+            "metrics": {},
+        }
+        for row, start, advantage in zip(ROWS, prompts, case["advantages"], strict=True)
+    ]
+    collate = async_grpo_trainer.DataCollatorForRollout(policy.tokenizer.pad_token_id)
+    loss = trainer.compute_loss(trainer.model, collate.torch_call([[samples]])).item()
+    assert abs(loss - case["loss"]) < 1e-5, f"{loss}, embedded {case['loss']}"
 
 
 @pytest.mark.parametrize("case", range(len(SHARED["cases"])))

@@ -242,6 +242,18 @@ describe('stage memory', () => {
 		assert.equal(memory.parts.cache, 4096 * 2048 * 2 * 4 * 2 * 64 * 25);
 	});
 
+	it('includes a copy of the model that samples during every phase', () => {
+		const before = stageMemory(shape, how, whole, batch);
+		const ahead = stageMemory(shape, how, whole, { ...batch, ahead: true });
+		assert.equal(ahead.parts.sampler, 4 * total);
+		const sampling =
+			before.moments.generation - stageMemory(shape, how, whole, { ...batch, generation: null }).moments.generation;
+		for (const moment of ['backward', 'optimizer'] as const) {
+			assert.equal(ahead.moments[moment], before.moments[moment] + 4 * total + sampling);
+		}
+		assert.equal(ahead.moments.generation, before.moments.generation + 4 * total);
+	});
+
 	it('has parts that add up to its peak', () => {
 		const { parts, peak } = stageMemory(shape, how, whole, batch);
 		assert.equal(

@@ -44,6 +44,27 @@ const contradictions: [object, RegExp][] = [
 	[{ advantage_estimator: 'maxrl', scale_rewards: 'batch' }, /^stages\[0\]\.scale_rewards: .* has no effect/],
 ];
 
+/** What cannot be combined with `max_staleness` in the PyTorch engine: in the stage, and in the rest of the recipe. */
+const asyncConflicts: [stage: object, recipe: object, words: string][] = [
+	[{ beta: 0.1 }, {}, '"beta": 0\\.1'],
+	[{ loss_type: 'grpo' }, {}, '"loss_type": "grpo"'],
+	[{ num_iterations: 2 }, {}, '"num_iterations": 2'],
+	[{ delta: 2 }, {}, '"delta": 2'],
+	[{ trainer: { top_k: 3 } }, {}, '"top_k" of "trainer"'],
+	[{}, { pytorch: { lora: {} } }, '"lora"'],
+	[{}, { pytorch: { vllm: {} } }, '"vllm"'],
+	[{}, { pytorch: { processes: 2 } }, 'more than one process'],
+	[
+		{},
+		{
+			environment: { file: 'a.env.py' },
+			rewards: [{ use: 'environment' }],
+			template: { ...tags, chat: true },
+		},
+		'an environment',
+	],
+];
+
 describe('environments in the embedded engine', () => {
 	const environment = { file: 'guess.env.py' };
 	const rewards = [{ use: 'environment' }];
@@ -263,7 +284,14 @@ describe('features missing from the pytorch engine', () => {
 			/^stages\[0\]\.importance_sampling_level: .* nor "sequence" with DPPO/,
 		],
 		[stage({ use_adaptive_entropy: true }), /^stages\[0\]\.use_adaptive_entropy: .* does not save the weight/],
-		[stage({ max_staleness: 1 }), /^stages\[0\]\.max_staleness: TRL samples while training only with a vLLM server/],
+		[
+			stage({ max_staleness: 1, steps_per_generation: 2 }),
+			/^stages\[0\]\.max_staleness: .* at least the number of updates per batch/,
+		],
+		...asyncConflicts.map(([inStage, more, words]): [object, RegExp] => [
+			{ ...hub, ...stage({ max_staleness: 4, ...inStage }), ...more },
+			new RegExp(`^stages\\[0\\]\\.max_staleness: .* cannot be combined with ${words}\\. Remove one of them`),
+		]),
 		[
 			stage({ vllm_importance_sampling_mode: 'token_mask' }),
 			/^stages\[0\]\.vllm_importance_sampling_mode: .* which this recipe does not use/,

@@ -3,7 +3,12 @@ import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { trainerFile, trainerTables } from '../../../scripts/trainerTables.ts';
 
-it('the trainer rejects the TRL options that the editor rejects, with the same messages', () => {
-	const name = 'trl/elsewhere.json';
-	assert.equal(readFileSync(trainerFile(name), 'utf8'), trainerTables[name], 'node test/scripts/writeTrainerTables.ts');
+it('the trainer rejects what the editor rejects: TRL options set elsewhere, and the limits of its AsyncGRPOTrainer', () => {
+	for (const name of ['trl/elsewhere.json', 'trl/async_limits.json']) {
+		assert.equal(
+			readFileSync(trainerFile(name), 'utf8'),
+			trainerTables[name],
+			'node test/scripts/writeTrainerTables.ts',
+		);
+	}
 });

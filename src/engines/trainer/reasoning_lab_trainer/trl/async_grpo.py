@@ -6,7 +6,6 @@ the weights, on any device.
 
 from __future__ import annotations
 
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,7 @@ from .batch_metrics import completion_metrics, reward_metrics, trl_reward_metric
 from .gated import Gated
 from .options import place_of, settings_by_name
 from .pieces import Pieces
-from .refused import find_trainer, trainer_of
+from .refused import async_module, find_trainer, trainer_of
 from .rewards import RewardColumns
 from .rollouts import GenerationBatch
 from .sampling import place_dataset
@@ -31,8 +30,6 @@ from .sampling_stage import batch_parts
 if TYPE_CHECKING:
     from ..course.context import Context
     from ..course.stage import Stage
-
-MODULE = "trl.experimental.async_grpo.async_grpo_trainer"
 
 
 def run_async_stage(context: Context, stage: Stage) -> None:
@@ -53,7 +50,7 @@ def run_async_stage(context: Context, stage: Stage) -> None:
         "max_staleness": settings["max_staleness"] + updates,
     }
     arguments = training_arguments(context, stage, config_class, **options)
-    module = import_module(MODULE)
+    module = async_module()
     rollouts = AsyncRollouts(context, stage, columns, module.RolloutSample, updates=updates, top_p=arguments.top_p)
     with patch.object(module, "create_model_from_path", lambda *_, **__: context.policy.model):
         trainer = type("LabAsyncGRPOTrainer", (AsyncSampling, trainer_class), {})(
@@ -185,7 +182,7 @@ class AsyncSampling(Gated):
         if batch is None or report is None:
             return {}
         stage, context, update = self.lab_stage, self.lab, self.state.global_step
-        own: dict[str, Any] = {"metrics": {**report, **context.score_metrics}}
+        own: dict[str, Any] = {"metrics": {**report, **batch.sampler_differences(), **context.score_metrics}}
         number = (update - 1) // int(stage.settings["steps_per_generation"])
         if number % context.recipe["log"]["rolloutsEvery"] == 0:
             tokens = context.recipe["log"]["tokens"]

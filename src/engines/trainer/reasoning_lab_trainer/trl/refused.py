@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from importlib import import_module
+from importlib.resources import files
 from types import ModuleType
 from typing import Any
 
 from ..failure import Failure
 from .options import place_of
+from .version import trl_version
 
 PLACES: dict[str, tuple[tuple[str, str, str], ...]] = {
     "sft": (("trl", "SFTTrainer", "SFTConfig"),),
@@ -87,31 +89,28 @@ def imported(module: str) -> ModuleType | None:
         return None
 
 
-ASYNC_DEFAULTS: dict[str, Any] = {
-    "beta": 0,
-    "loss_type": "dapo",
-    "num_iterations": 1,
-    "importance_sampling_level": "token",
-    "multi_objective_aggregation": "sum_then_normalize",
-    "credit_assignment": "episode",
-    "delta": None,
-    "off_policy_mask_threshold": None,
-    "top_entropy_quantile": 1,
-    "entropy_coef": 0,
-}
-"""Settings that AsyncGRPOTrainer does not have, and the value with which they have no effect."""
+ASYNC_LIMITS: dict[str, Any] = json.loads((files(__package__) / "async_limits.json").read_text("utf-8"))
+"""Stage keys that AsyncGRPOTrainer lacks, with the value that has no effect, and its options that are not used."""
 
-ASYNC_OPTIONS = (
-    *("top_k", "min_p", "repetition_penalty", "chat_template_kwargs", "max_tool_calling_iterations"),
-    *("fork_threshold_tokens", "vllm_server_timeout", "request_timeout", "max_inflight_tasks", "queue_maxsize"),
-    *("weight_sync_steps", "weight_sync_timeout", "heartbeat_stale_after_s", "token_budget", "dtype"),
-    "use_liger_kernel",
-)
-"""Options of AsyncGRPOTrainer for its vLLM server, which this engine does not use, or that the engine sets."""
+ASYNC_MODULE = "trl.experimental.async_grpo.async_grpo_trainer"
+
+
+def async_module() -> ModuleType:
+    """Returns TRL's module with AsyncGRPOTrainer. Raises Failure `version` if it packs completions differently."""
+    module = imported(ASYNC_MODULE)
+    # TRL 1.16 replaced it, and shares the prompts of a group among its completions.
+    if not hasattr(module, "patch_chunked_lm_head") or not hasattr(module, "RolloutSample"):
+        raise Failure(
+            "version",
+            f'"max_staleness" requires AsyncGRPOTrainer as in TRL 1.13, but TRL {trl_version()} is installed.',
+            'Install it (pip install "trl==1.13.*"), remove "max_staleness", or set "engine": "embedded".',
+        )
+    return module
 
 
 def refuse_async(recipe: dict[str, Any], stage: dict[str, Any], where: str) -> None:
     """Raises Failure if the recipe cannot sample while it trains. The driver checks recipes, too."""
+    async_module()
 
     def unsupported(what: str) -> Failure:
         return Failure(
@@ -120,10 +119,10 @@ def refuse_async(recipe: dict[str, Any], stage: dict[str, Any], where: str) -> N
             'Remove one of them, or set "engine": "embedded".',
         )
 
-    for name, neutral in ASYNC_DEFAULTS.items():
+    for name, neutral in ASYNC_LIMITS["keys"].items():
         if stage.get(name, neutral) not in (neutral, None):
             raise unsupported(f'"{name}": {json.dumps(stage[name])}')
-    for name in ASYNC_OPTIONS:
+    for name in ASYNC_LIMITS["options"]:
         if name in (stage.get("trainer") or {}):
             raise unsupported(f'"{name}" of "trainer"')
     settings = recipe.get("pytorch") or {}

@@ -148,6 +148,20 @@ class GenerationBatch:
             lists["entropy"] = listed(self._of_forward(2, width))
         return lists
 
+    def sampler_differences(self) -> dict[str, float | None]:
+        """Returns the absolute differences of the log-probabilities of sampler and policy at the first update, in nats,
+        with TRL's names.
+        """
+        if self.sampling is None or not self.forward:
+            return {}
+        differences = np.abs(self._of_forward(1, self.sampling.shape[1]) - array_of(self.sampling))
+        known = differences[np.isfinite(differences)]
+        mean, largest = (float(known.mean()), float(known.max())) if known.size else (None, None)
+        return {
+            "sampling/sampling_logp_difference/mean": mean,
+            "sampling/sampling_logp_difference/max": largest,
+        }
+
     def _of_forward(self, which: int, width: int) -> NDArray[np.float32]:
         """Combines values from the first update, whose parts contain the rows in arbitrary order and with varying
         padding.
