@@ -13,6 +13,8 @@ const timingSchema = v.looseObject({
 /** The `device` event, which records the device used by an engine and why others were not used. */
 const deviceEventSchema = v.looseObject({
 	took: v.string(),
+	/** null if unknown. Absent on the CPU, and in events of older engines. */
+	adapter: v.optional(v.nullable(v.string())),
 	tried: v.optional(v.array(v.looseObject({ provider: v.string(), error: v.string() })), []),
 	measured: v.optional(v.array(timingSchema), []),
 });
@@ -29,19 +31,22 @@ export function timingText({
 }
 
 /**
- * Returns sentences about the devices that were tried but not used, followed by the measurements; empty if neither was
- * recorded.
+ * Returns the name of the adapter, then sentences about the devices that were tried but not used, then the
+ * measurements; empty if none of these was recorded.
  */
 export function deviceNotes(event: EventLine): string[] {
 	const decoded = decode(deviceEventSchema, event);
 	if (!decoded.ok) return [];
-	const { took, tried, measured } = decoded.value;
+	const { took, adapter, tried, measured } = decoded.value;
+	const name = adapter === undefined ? [] : [`Adapter: ${adapter ?? 'unknown'}.`];
 	const rejected = tried.map(({ provider, error }) => `${provider} was not used: ${error.replace(/\.$/, '')}.`);
 	// If a device was rejected for being too slow, that message already includes the times.
-	if (measured.length === 0 || !measured.some(({ provider }) => provider === took && took !== 'cpu')) return rejected;
+	if (measured.length === 0 || !measured.some(({ provider }) => provider === took && took !== 'cpu')) {
+		return [...name, ...rejected];
+	}
 	const times = measured.map(
 		({ provider, rows, tokens, ...times }) =>
 			`Measured ${provider}: ${timingText(times)} for ${rows} completions of ${tokens} tokens.`,
 	);
-	return [...rejected, ...times];
+	return [...name, ...rejected, ...times];
 }

@@ -1,6 +1,5 @@
 import { Failure } from '../../base/failure.ts';
 import { type BatchUse, gpuRows } from '../../core/memory/microBatchLimits.ts';
-import type { EngineDevice } from '../../protocol/engineDevices.ts';
 import type { DeviceName } from '../../protocol/recipeKeys/recipe.ts';
 import type { PrecisionName } from '../../protocol/recipeKeys/torchRecipe.ts';
 import type { ModelShape } from '../shared/modelShape.ts';
@@ -11,7 +10,7 @@ import { hasPrecision, type ProviderName, providerCandidates, residentProviders 
 import { prepareEnvironment } from './compute/runtime.ts';
 import type { ModelMemory } from './compute/trainedModel.ts';
 import { WorkerPool } from './compute/workerPool.ts';
-import type { ExecutionReport, Learner } from './learner.ts';
+import type { ExecutionReport, Learner, TriedProvider } from './learner.ts';
 import { checkShape, initialParameters, parameterCount } from './model/parameters.ts';
 import { type BatchSizes, OrtLearner } from './ortLearner.ts';
 
@@ -117,14 +116,17 @@ async function open(pool: WorkerPool, options: LearnerOptions, threads: number):
 	return run(providers, device === 'auto' ? { workers: threads, rows: trainRows } : null);
 }
 
+/** A checked GPU provider. `error` says why it cannot be used, or is null if it can. */
+export type CheckedProvider = Omit<TriedProvider, 'error'> & { readonly error: string | null };
+
 /** Checks each GPU provider that `auto` would try on this platform. */
-export async function checkDevices(): Promise<EngineDevice[]> {
+export async function checkDevices(): Promise<CheckedProvider[]> {
 	prepareEnvironment();
 	const pool = new WorkerPool(workerScript());
 	const shape: ModelShape = { vocabulary: 2, context: 2, width: 2, heads: 1, layers: 1, feedForward: 2 };
 	try {
 		pool.add();
-		const checks: EngineDevice[] = [];
+		const checks: CheckedProvider[] = [];
 		for (const provider of providerCandidates('auto', process.platform, process.arch)) {
 			if (provider === 'cpu') continue;
 			const job: OpenJob = { kind: 'open', shape, providers: [provider, 'cpu'], precision: 'float32', rival: null };

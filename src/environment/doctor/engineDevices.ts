@@ -1,7 +1,7 @@
 import { Failure } from '../../base/failure.ts';
 import { formatBytes } from '../../base/format.ts';
 import type { NvidiaFacts } from '../../processes/nvidia.ts';
-import { runProgram } from '../../processes/runProgram.ts';
+import { runScript } from '../../processes/runScript.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
 import { type EngineDevice, engineDevicesSchema } from '../../protocol/engineDevices.ts';
 import type { CheckRow } from '../../protocol/torchEnvironment.ts';
@@ -18,7 +18,7 @@ const limitMs = 120_000;
  * @param engine path of the engine's entry point
  */
 export async function engineDevices(engine: string, signal?: AbortSignal): Promise<readonly EngineDevice[]> {
-	const { code, stdout, stderr } = await runProgram(process.execPath, [engine, '--devices'], {
+	const { code, stdout, stderr } = await runScript(engine, ['--devices'], {
 		environment: { ORT_DISABLE_TELEMETRY: '1' },
 		limitMs,
 		...(signal === undefined ? {} : { signal }),
@@ -47,15 +47,17 @@ function cardOf(nvidia: NvidiaFacts | null): string {
 	return ` (${[gpu.name, ...memory, ...driver].join(', ')})`;
 }
 
+const adapterOf = (adapter: string | null): string => `; adapter: ${adapter ?? 'unknown'}`;
+
 /** Returns a row for each non-CPU device that the embedded engine can train on. */
 export function engineDeviceRows({ engineDevices: devices, machine }: DoctorFacts): CheckRow[] {
 	if (devices === null) return [];
 	if (devices instanceof Failure) return [row('embedded-devices', 'Embedded engine', 'unknown', devices.message)];
-	return devices.map(({ provider, error, faulty }) => {
+	return devices.map(({ provider, error, faulty, adapter }) => {
 		const id = `embedded-${provider}`;
 		const check = `Embedded: ${titles[provider] ?? provider}`;
 		if (error === null) {
-			const card = provider === 'cuda' ? cardOf(machine.nvidia) : '';
+			const card = provider === 'cuda' ? cardOf(machine.nvidia) : adapterOf(adapter);
 			return row(id, check, 'ok', `results match the CPU${card}`);
 		}
 		if (!faulty) {
@@ -63,6 +65,6 @@ export function engineDeviceRows({ engineDevices: devices, machine }: DoctorFact
 			return row(id, check, 'absent', error, lacksCuda ? 'Run Set Up GPU (reasoning-lab setup-gpu).' : undefined);
 		}
 		const action = 'Update the graphics driver. Until then, "device": "auto" uses the CPU.';
-		return row(id, check, 'warning', error, action);
+		return row(id, check, 'warning', `${error}${adapterOf(adapter)}`, action);
 	});
 }

@@ -237,9 +237,19 @@ describe('devices of the embedded engine', () => {
 	it('are usable, missing or faulty', () => {
 		const found = rows({
 			engineDevices: [
-				{ provider: 'webgpu', error: null, faulty: false },
-				{ provider: 'cuda', error: 'onnxruntime-node for linux x64 does not include it', faulty: false },
-				{ provider: 'directml', error: 'it computed an incorrect gradient for a small model', faulty: true },
+				{ provider: 'webgpu', error: null, faulty: false, adapter: 'NVIDIA H200' },
+				{
+					provider: 'cuda',
+					error: 'onnxruntime-node for linux x64 does not include it',
+					faulty: false,
+					adapter: null,
+				},
+				{
+					provider: 'directml',
+					error: 'it computed an incorrect gradient for a small model',
+					faulty: true,
+					adapter: null,
+				},
 			],
 		});
 		const seen = ['webgpu', 'cuda', 'directml'].map((provider) => found.get(`embedded-${provider}`));
@@ -251,14 +261,17 @@ describe('devices of the embedded engine', () => {
 				['Embedded: DirectML', 'warning'],
 			],
 		);
+		assert.equal(seen[0]?.found, 'results match the CPU; adapter: NVIDIA H200');
+		assert.equal(seen[2]?.found, 'it computed an incorrect gradient for a small model; adapter: unknown');
 		assert.match(seen[2]?.action ?? '', /driver/);
 	});
 
 	it('name the card that CUDA uses, and how to set it up', () => {
 		const cuda = (error: string | null, driver: string) =>
-			rows({ engineDevices: [{ provider: 'cuda', error, faulty: false }], machine: withNvidia(driver, '9.0') }).get(
-				'embedded-cuda',
-			);
+			rows({
+				engineDevices: [{ provider: 'cuda', error, faulty: false, adapter: null }],
+				machine: withNvidia(driver, '9.0'),
+			}).get('embedded-cuda');
 		assert.equal(cuda(null, '580.65')?.found, 'results match the CPU (GPU, 24 GB, driver 580.65)');
 		assert.match(cuda('its libraries or its driver are not installed', '580.65')?.action ?? '', /Run Set Up GPU/);
 		// Set Up GPU would fail, too.

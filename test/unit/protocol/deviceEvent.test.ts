@@ -30,6 +30,13 @@ test('the notes on a device list what was tried, and what decided the choice', (
 	]);
 });
 
+test('the notes on a device begin with the name of its adapter, if the engine records it', () => {
+	const notes = (adapter: unknown) => deviceNotes(event({ took: 'webgpu', adapter }));
+	assert.deepEqual(notes('SwiftShader Device (Subzero)'), ['Adapter: SwiftShader Device (Subzero).']);
+	assert.deepEqual(notes(null), ['Adapter: unknown.']);
+	assert.deepEqual(notes(undefined), []);
+});
+
 test('events of older engines, and damaged ones, have no notes', () => {
 	assert.deepEqual(deviceNotes(event({})), []);
 	assert.deepEqual(deviceNotes(event({ tried: 'webgpu' })), []);

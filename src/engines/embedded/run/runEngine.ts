@@ -10,6 +10,7 @@ import type { EngineProcess } from '../../shared/engineProcess.ts';
 import { type OpenedRun, type RunArguments, runWith, type Training } from '../../shared/engineRun.ts';
 import type { Progress } from '../../shared/progress.ts';
 import { adopt, nothingBefore, recallAccuracy, takeUp } from '../../shared/runPast.ts';
+import { adapterName } from './adapterName.ts';
 import { readCheckpoint } from './checkpointFolder.ts';
 import { earlierDevice } from './earlierDevice.ts';
 import { type OpenedEnvironment, openEnvironment } from './episodes/openedEnvironment.ts';
@@ -113,7 +114,8 @@ class EmbeddedTraining implements Training {
 		const { provider, workers, tried, measured } = parts.learner.execution;
 		if (provider === 'cpu') this.#stopWatch();
 		const { precision = 'float32' } = recipe;
-		const device = deviceInWords(provider, workers, precision);
+		const adapter = provider === 'cpu' ? null : await adapterName(provider, gate.stopSignal);
+		const device = provider === 'cpu' ? cpuInWords(workers) : gpuInWords(provider, precision, adapter);
 		await writer.updateRecord({ device });
 		const rejected = tried.map(({ provider, error }) => ({ provider, error }));
 		await writer.appendEvent({
@@ -123,7 +125,7 @@ class EmbeddedTraining implements Training {
 			measured,
 			asked: recipe.device,
 			precision,
-			...(provider === 'cpu' ? {} : { memory: deviceBytes }),
+			...(provider === 'cpu' ? {} : { adapter, memory: deviceBytes }),
 		});
 		if (lastDevice !== null && lastDevice !== provider) {
 			const message = `This attempt runs on ${provider}, but the last one ran on ${lastDevice}, so results will differ due to rounding.`;
@@ -175,7 +177,10 @@ class EmbeddedTraining implements Training {
 	}
 }
 
-function deviceInWords(provider: string, workers: number, precision: PrecisionName): string {
-	if (provider === 'cpu') return `cpu (${formatCounted(workers, 'worker')})`;
-	return precision === 'float32' ? provider : `${provider} (${precision})`;
+const cpuInWords = (workers: number): string => `cpu (${formatCounted(workers, 'worker')})`;
+
+/** @param adapter null if unknown */
+function gpuInWords(provider: string, precision: PrecisionName, adapter: string | null): string {
+	const rounding = precision === 'float32' ? '' : ` (${precision})`;
+	return `${provider}${rounding}${adapter === null ? '' : ` on ${adapter}`}`;
 }
