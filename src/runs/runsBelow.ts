@@ -4,14 +4,17 @@ import { type AbortSignalLike, checkAborted } from '../base/async.ts';
 import { ownFormat } from './annotationFolder.ts';
 import { findFormats } from './importers/findFormats.ts';
 import { compareNames } from './importers/pathPattern.ts';
+import type { RunFormat } from './importers/runFormat.ts';
 import { isRunFolder } from './runFolders.ts';
 
 /** A folder that was recognized as a run. */
 export interface FoundRun {
 	readonly folder: string;
-	/** Names of the matching formats, most likely first; only `reasoning-lab` for our own runs. */
-	readonly formats: readonly { readonly name: string; readonly title: string }[];
+	/** The matching formats, most likely first; only `reasoning-lab` for our own runs. */
+	readonly formats: readonly FoundFormat[];
 }
+
+type FoundFormat = Pick<RunFormat, 'name' | 'title' | 'anyFolder' | 'tracker'>;
 
 export interface SearchOptions {
 	readonly depth?: number;
@@ -54,7 +57,7 @@ export async function runsBelow(
 	const end = performance.now() + millis;
 	const later: string[] = [];
 	let looked = 0;
-	let data: FoundRun['formats'] = [];
+	let data: readonly FoundFormat[] = [];
 	/** Searches folders level by level, and returns false if a limit was reached. */
 	const search = async (start: readonly string[]): Promise<boolean> => {
 		let level = start;
@@ -67,7 +70,7 @@ export async function runsBelow(
 				const { formats, onRequest } = await formatsOf(path);
 				if (path === folder && chosen) data = onRequest;
 				if (formats.length > 0) found.push({ folder: path, formats });
-				const further = formats.length === 0 || (path === folder && !chosen && isLoose(formats));
+				const further = formats.length === 0 || (path === folder && !chosen && formats[0]?.anyFolder === true);
 				if (!further || i === depth) continue;
 				for (const inner of await foldersIn(path)) (basename(inner) === repeated ? later : next).push(inner);
 			}
@@ -87,28 +90,21 @@ export async function runsBelow(
 	return { runs: found, cut: !whole, folders: looked };
 }
 
-/** Formats whose files can be in subfolders with any name, so that a project folder matches because of a run in it. */
-const loose = new Set(['verl', 'openrlhf', 'tensorboard']);
-/** Formats that trainers write next to their own. */
-const trackers = new Set(['tensorboard', 'wandb', 'mlflow', 'mlflow-folders', 'trackio']);
-
-const isLoose = ([first]: FoundRun['formats']) => loose.has(first?.name ?? '');
-
 /** Whether the first folder is not a run itself, because runs of other trainers were found in it. */
 function isProject([first, ...others]: readonly FoundRun[]): boolean {
 	const own = first?.formats[0]?.name;
-	return others.some(({ formats: [format] }) => format?.name !== own && !trackers.has(format?.name ?? ''));
+	return others.some(({ formats: [format] }) => format?.name !== own && format?.tracker !== true);
 }
 
 /** Returns the formats of a folder and, separately, those that apply only to a folder the user chose. */
-async function formatsOf(path: string): Promise<{ formats: FoundRun['formats']; onRequest: FoundRun['formats'] }> {
+async function formatsOf(
+	path: string,
+): Promise<{ formats: readonly FoundFormat[]; onRequest: readonly FoundFormat[] }> {
 	if (await isRunFolder(path)) return { formats: [{ name: ownFormat, title: 'Reasoning Lab' }], onRequest: [] };
 	const found = await findFormats(path);
-	const named = (some: typeof found) => some.map(({ name, title }) => ({ name, title }));
-	const formats = found.filter(({ onRequest }) => !onRequest);
 	// Formats are sorted by likelihood.
-	if (formats.length > 0) return { formats: named(found), onRequest: [] };
-	return { formats: [], onRequest: named(found) };
+	if (found.some(({ onRequest }) => !onRequest)) return { formats: found, onRequest: [] };
+	return { formats: [], onRequest: found };
 }
 
 async function foldersIn(path: string): Promise<string[]> {

@@ -196,6 +196,10 @@ export interface RunFormat {
 	 * but not for folders found below it.
 	 */
 	readonly onRequest?: boolean;
+	/** Whether the files can be in subfolders with any name, so that a project folder matches because of a run in it. */
+	readonly anyFolder?: boolean;
+	/** Whether trainers write this format next to their own. */
+	readonly tracker?: boolean;
 	readonly rollouts: readonly RolloutFiles[];
 	readonly metrics: readonly MetricFiles[];
 	/** Notes on what the format does not record and what is inferred instead, one sentence each. */

@@ -170,6 +170,7 @@ export const mlflow: RunFormat = {
 	looksFor: 'mlflow.db',
 	hasSteps: true,
 	rolloutsHaveSteps: false,
+	tracker: true,
 	rollouts: databases.map((pattern) => ({ pattern, form: 'sqlite', table: 'spans', split: 'train', rollouts: spanOf })),
 	metrics: databases.map((pattern) => ({
 		pattern,

@@ -77,6 +77,7 @@ export const mlflowFolders: RunFormat = {
 	looksFor: 'meta.yaml with run_id next to a metrics folder (mlruns/{experiment}/{run}), or a folder of traces',
 	hasSteps: true,
 	rolloutsHaveSteps: false,
+	tracker: true,
 	rollouts: [
 		{
 			pattern: traceFiles,

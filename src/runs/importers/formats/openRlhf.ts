@@ -34,6 +34,7 @@ export const openRlhf: RunFormat = {
 	title: 'OpenRLHF',
 	looksFor: 'TensorBoard event files with train/policy_loss (--use_tensorboard)',
 	hasSteps: true,
+	anyFolder: true,
 	rollouts: places.map((pattern) => ({ pattern, form: 'events', split: 'train', rollouts: openRlhfSample })),
 	metrics: places.map((pattern) => ({ pattern, form: 'events', metrics: eventMetrics })),
 	notes: [

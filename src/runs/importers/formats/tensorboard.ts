@@ -30,6 +30,8 @@ export const tensorboard: RunFormat = {
 	title: 'TensorBoard',
 	looksFor: 'events.out.tfevents.* files',
 	hasSteps: true,
+	anyFolder: true,
+	tracker: true,
 	rollouts: places.map((pattern) => ({ pattern, form: 'events', split: 'train', accepts, rollouts: tensorboardText })),
 	metrics: places.map((pattern) => ({ pattern, form: 'events', accepts, metrics: eventMetrics })),
 	notes: ['Event files do not record which trainer wrote them: metrics are identified by name only.'],

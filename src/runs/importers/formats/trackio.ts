@@ -228,6 +228,7 @@ export const trackio: RunFormat = {
 	title: 'trackio',
 	looksFor: "trackio's {project}.db, or its exports to Parquet",
 	hasSteps: true,
+	tracker: true,
 	rollouts,
 	metrics: [
 		{ pattern: database, form: 'sqlite', table: metricsTable, lastOf: 'run_id', metrics: metricsOf },

@@ -68,6 +68,7 @@ export const verl: RunFormat = {
 	looksFor:
 		'JSONL files named by step with input, output and score in their rows (trainer.rollout_data_dir), or the log of its file logger',
 	hasSteps: true,
+	anyFolder: true,
 	rollouts: [
 		{ pattern: '{step}.jsonl', form: 'jsonl', split: 'train', verbatim: 'text', rollouts: verlRollout },
 		{

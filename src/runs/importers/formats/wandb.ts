@@ -125,6 +125,7 @@ export const wandb: RunFormat = {
 	title: 'W&B',
 	looksFor: 'run-{id}.wandb in a W&B run folder (wandb/offline-run-...)',
 	hasSteps: true,
+	tracker: true,
 	rollouts,
 	metrics: [{ pattern: wandbLogs, form: 'wandb', metrics: wandbMetrics }],
 	notes: [
