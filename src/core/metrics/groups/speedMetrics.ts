@@ -55,8 +55,9 @@ export const speedMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'speed',
 		better: 'down',
 		over: 'since the previous row',
-		explanation: 'Operators that the embedded engine ran on the GPU.',
-		healthy: 'steady; grows with completion length',
+		explanation:
+			'Operators in the programs that the embedded engine ran on the GPU. With CUDA, sampling a batch is one program with a loop over tokens, whose operators count once.',
+		healthy: 'steady; grows with completion length, except with CUDA',
 	},
 	'throughput/completions': {
 		title: 'Completions per second',
