@@ -1,13 +1,14 @@
 import { stat } from 'node:fs/promises';
 import { relative, sep } from 'node:path';
 import * as vscode from 'vscode';
-import { Disposable, toDisposable } from '../base/disposable.ts';
+import { Disposable } from '../base/disposable.ts';
 import type { Emitter } from '../base/event.ts';
 import { isInside } from '../files/isInside.ts';
 import { ownFormat } from '../runs/annotationFolder.ts';
 import type { FoundRun } from '../runs/runsBelow.ts';
 import type { CommandResult } from './commandTable.ts';
 import { commandIds, contextKeys, viewIds } from './ids.ts';
+import { Refresher } from './refresher.ts';
 import { type RowOpener, registerRowCommand, rowCommand } from './rowCommand.ts';
 import { displayText } from './runView.ts';
 import { rowTooltip, type TooltipRow, treeRowItem } from './treeRow.ts';
@@ -35,12 +36,15 @@ export class FoundRuns extends Disposable implements vscode.TreeDataProvider<str
 	readonly #changed = this.register(new vscode.EventEmitter<undefined>());
 	readonly #view: vscode.TreeView<string>;
 	readonly onDidChangeTreeData = this.#changed.event;
+	readonly #search = this.register(
+		new Refresher(
+			() => this.#find(),
+			(tookMs) => Math.min(Math.max(shortestPauseMs, tookMs / searchShare), longestPauseMs),
+		),
+	);
 	#runs: ReadonlyMap<string, FoundRow> = new Map();
 	/** null before the first search. */
 	#hasRuns: boolean | null = null;
-	#search: Promise<void> | null = null;
-	#again = false;
-	#timer: NodeJS.Timeout | null = null;
 
 	constructor(needs: Needs) {
 		super();
@@ -51,11 +55,6 @@ export class FoundRuns extends Disposable implements vscode.TreeDataProvider<str
 		this.register(
 			needs.onDidComplete(({ id }) => {
 				if (id === commandIds.refreshRuns) void this.search();
-			}),
-		);
-		this.register(
-			toDisposable(() => {
-				if (this.#timer !== null) clearTimeout(this.#timer);
 			}),
 		);
 		void this.search();
@@ -86,40 +85,25 @@ export class FoundRuns extends Disposable implements vscode.TreeDataProvider<str
 	}
 
 	/** Searches the workspace folders, and resolves once what was there at the time of the call is listed. */
-	async search(): Promise<void> {
-		if (this.disposed) return;
-		if (this.#search !== null) {
-			this.#again = true;
-			return this.#search;
-		}
-		if (this.#timer !== null) clearTimeout(this.#timer);
-		this.#search = this.#searches();
-		await this.#search;
-	}
-
-	async #searches(): Promise<void> {
-		const start = performance.now();
-		do {
-			this.#again = false;
-			try {
-				await this.#find();
-			} catch (error) {
-				if (!this.disposed) this.#needs.log(`Searching for runs: ${String(error)}`);
-			}
-		} while (this.#again && !this.disposed);
-		this.#search = null;
-		if (this.disposed) return;
-		const pause = Math.max(shortestPauseMs, (performance.now() - start) / searchShare);
-		this.#timer = setTimeout(() => void this.search(), Math.min(pause, longestPauseMs));
+	search(): Promise<void> {
+		return this.#search.refresh();
 	}
 
 	async #find(): Promise<void> {
+		try {
+			await this.#findIn(vscode.workspace.workspaceFolders ?? []);
+		} catch (error) {
+			if (!this.disposed) this.#needs.log(`Searching for runs: ${String(error)}`);
+		}
+	}
+
+	async #findIn(folders: readonly vscode.WorkspaceFolder[]): Promise<void> {
 		// Loaded late, because recognizing runs requires the code of all formats.
 		const [{ runsBelow }, { RunRegistry }] = await Promise.all([
 			import('../runs/runsBelow.ts'),
 			import('../runs/runRegistry.ts'),
 		]);
-		const roots = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === 'file');
+		const roots = folders.filter(({ uri }) => uri.scheme === 'file');
 		const stopped = () => this.disposed;
 		const signal = {
 			get aborted() {

@@ -14,6 +14,7 @@ import { HeldPolicies } from '../panels/playground/heldPolicies.ts';
 import { type OpeningNeeds, openInWindow, policiesForbidden } from '../policies/openInWindow.ts';
 import { nameOfPolicy } from '../policies/policyPresentation.ts';
 import { policyId } from '../policies/policyStore.ts';
+import { Refresher } from '../refresher.ts';
 import { runLabels } from '../runPresentation.ts';
 import type { RunStore } from '../runStore.ts';
 import { displayText, isForeign, isLive, nameOf, type RunView } from '../runView.ts';
@@ -51,8 +52,7 @@ export class ChatModels extends Disposable implements vscode.LanguageModelChatPr
 	readonly #firstTurn: FirstTurnNotice;
 	readonly #changed = this.register(new vscode.EventEmitter<void>());
 	#listed = '';
-	#looking = false;
-	#looksAgain = false;
+	readonly #refresher = this.register(new Refresher(() => this.#look()));
 	#followsPolicies = false;
 	readonly onDidChangeLanguageModelChatInformation = this.#changed.event;
 
@@ -67,7 +67,7 @@ export class ChatModels extends Disposable implements vscode.LanguageModelChatPr
 		if (typeof vscode.lm?.registerLanguageModelChatProvider !== 'function') return;
 		this.register(vscode.lm.registerLanguageModelChatProvider(chatVendor, this));
 		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#changed.fire()));
-		this.register(needs.store.onDidChange(() => void this.#look()));
+		this.register(needs.store.onDidChange(() => void this.#refresher.refresh()));
 	}
 
 	/** Runs whose checkpoints are offered. */
@@ -77,21 +77,14 @@ export class ChatModels extends Disposable implements vscode.LanguageModelChatPr
 
 	/** Fires only if the list has changed, because runs change up to twice a second but their checkpoints rarely do. */
 	async #look(): Promise<void> {
-		this.#looksAgain = true;
-		if (this.#looking) return;
-		this.#looking = true;
-		while (this.#looksAgain && !this.disposed) {
-			this.#looksAgain = false;
-			const facts = this.#runs.map(async (view) => {
-				const saved = isLive(view) ? await checkpointsStamp(view.folder).catch(() => '') : '';
-				return [view.folder, view.status, nameOf(view), view.accuracy, saved];
-			});
-			const listed = JSON.stringify(await Promise.all(facts));
-			if (listed === this.#listed || this.disposed) continue;
-			this.#listed = listed;
-			this.#changed.fire();
-		}
-		this.#looking = false;
+		const facts = this.#runs.map(async (view) => {
+			const saved = isLive(view) ? await checkpointsStamp(view.folder).catch(() => '') : '';
+			return [view.folder, view.status, nameOf(view), view.accuracy, saved];
+		});
+		const listed = JSON.stringify(await Promise.all(facts));
+		if (listed === this.#listed || this.disposed) return;
+		this.#listed = listed;
+		this.#changed.fire();
 	}
 
 	/** Follows the servers in the settings and the running engines, once their list has been loaded. */

@@ -1,8 +1,9 @@
 import { lstat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { Disposable, toDisposable } from '../../base/disposable.ts';
+import { Disposable } from '../../base/disposable.ts';
 import { Emitter } from '../../base/event.ts';
 import { runFiles } from '../../runs/runFiles.ts';
+import { Refresher } from '../refresher.ts';
 import type { RunStore } from '../runStore.ts';
 import type { TooltipRow } from '../treeRow.ts';
 import type { EvaluationView } from './evaluationList.ts';
@@ -25,24 +26,13 @@ export class EvaluationStore extends Disposable {
 	readonly #changed: Emitter<void>;
 	/** Loaded with the first evaluation. */
 	#words: typeof import('./evaluationPresentation.ts') | null = null;
-	#look: Promise<void> | null = null;
-	#again = false;
-	#timer: NodeJS.Timeout | null = null;
+	readonly #refresher = this.register(new Refresher(() => this.#lookAtAll()));
 
 	constructor(store: Pick<RunStore, 'runs' | 'onDidChange'>, onError: (error: unknown) => void) {
 		super();
 		this.#store = store;
 		this.#changed = this.register(new Emitter<void>(onError));
-		this.register(
-			store.onDidChange(() => {
-				this.#timer ??= setTimeout(() => void this.refresh(), this.#entries.size === 0 ? 0 : lookMs);
-			}),
-		);
-		this.register(
-			toDisposable(() => {
-				if (this.#timer !== null) clearTimeout(this.#timer);
-			}),
-		);
+		this.register(store.onDidChange(() => this.#refresher.refreshWithin(this.#entries.size === 0 ? 0 : lookMs)));
 	}
 
 	get onDidChange() {
@@ -68,33 +58,20 @@ export class EvaluationStore extends Disposable {
 	}
 
 	/** Rescans all runs and resolves once everything on disk at the time of the call is loaded. */
-	async refresh(): Promise<void> {
-		if (this.disposed) return;
-		if (this.#look !== null) {
-			this.#again = true;
-			return this.#look;
-		}
-		this.#look = this.#lookAtAll().finally(() => {
-			this.#look = null;
-			if (this.#timer !== null) clearTimeout(this.#timer);
-			this.#timer = null;
-		});
-		return this.#look;
+	refresh(): Promise<void> {
+		return this.#refresher.refresh();
 	}
 
 	async #lookAtAll(): Promise<void> {
-		do {
-			this.#again = false;
-			let news = false;
-			const runs = this.#store.runs.map(({ folder }) => folder);
-			for (let i = 0; i < runs.length && !this.disposed; i += together) {
-				const some = await Promise.all(runs.slice(i, i + together).map((run) => this.#lookAt(run)));
-				news ||= some.includes(true);
-			}
-			const known = new Set(runs);
-			for (const run of this.#entries.keys()) if (!known.has(run)) news = this.#entries.delete(run) || news;
-			if (news && !this.disposed) this.#changed.fire();
-		} while (this.#again && !this.disposed);
+		let news = false;
+		const runs = this.#store.runs.map(({ folder }) => folder);
+		for (let i = 0; i < runs.length && !this.disposed; i += together) {
+			const some = await Promise.all(runs.slice(i, i + together).map((run) => this.#lookAt(run)));
+			news ||= some.includes(true);
+		}
+		const known = new Set(runs);
+		for (const run of this.#entries.keys()) if (!known.has(run)) news = this.#entries.delete(run) || news;
+		if (news && !this.disposed) this.#changed.fire();
 	}
 
 	/** @returns whether anything changed */

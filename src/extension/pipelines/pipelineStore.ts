@@ -1,11 +1,12 @@
 import { lstat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { Disposable, toDisposable } from '../../base/disposable.ts';
+import { Disposable } from '../../base/disposable.ts';
 import { Emitter } from '../../base/event.ts';
 import { pipelineFiles } from '../../protocol/pipelineFiles.ts';
 import type { PipelineView, StageView } from '../../runs/pipeline/pipelineView.ts';
 import { isPipelineFolder } from '../../runs/runFolders.ts';
 import type { EvaluationView } from '../evaluation/evaluationList.ts';
+import { Refresher } from '../refresher.ts';
 import type { RunStore } from '../runStore.ts';
 import type { RunView } from '../runView.ts';
 import type { TooltipRow } from '../treeRow.ts';
@@ -34,22 +35,20 @@ export class PipelineStore extends Disposable {
 	readonly #others = new Set<string>();
 	readonly #changed: Emitter<void>;
 	readonly #pace = new StagePace();
+	readonly #refresher = this.register(
+		new Refresher(
+			() => this.#lookAtAll(),
+			() => (this.#entries.size > 0 ? lookMs : null),
+		),
+	);
 	/** Loaded with the first pipeline. */
 	#words: typeof import('./pipelinePresentation.ts') | null = null;
-	#look: Promise<void> | null = null;
-	#again = false;
-	#timer: NodeJS.Timeout | null = null;
 
 	constructor(store: KnownRuns, onError: (error: unknown) => void) {
 		super();
 		this.#store = store;
 		this.#changed = this.register(new Emitter<void>(onError));
 		this.register(store.onDidChange(() => void this.refresh()));
-		this.register(
-			toDisposable(() => {
-				if (this.#timer !== null) clearTimeout(this.#timer);
-			}),
-		);
 	}
 
 	/** Fires when a pipeline is added, removed, or changed. */
@@ -128,34 +127,20 @@ export class PipelineStore extends Disposable {
 	}
 
 	/** Rescans everything and resolves once everything on disk at the time of the call is loaded. */
-	async refresh(): Promise<void> {
-		if (this.disposed) return;
-		if (this.#look !== null) {
-			this.#again = true;
-			return this.#look;
-		}
-		if (this.#timer !== null) clearTimeout(this.#timer);
-		this.#look = this.#lookAtAll().finally(() => {
-			this.#look = null;
-			if (this.disposed) return;
-			if (this.#entries.size > 0) this.#timer = setTimeout(() => void this.refresh(), lookMs);
-		});
-		return this.#look;
+	refresh(): Promise<void> {
+		return this.#refresher.refresh();
 	}
 
 	async #lookAtAll(): Promise<void> {
-		do {
-			this.#again = false;
-			const folders = new Set([...this.#expected, ...this.#store.runs.map(({ folder }) => dirname(folder))]);
-			let news = false;
-			for (const folder of folders) if (!this.#others.has(folder)) news = (await this.#lookAt(folder)) || news;
-			for (const folder of this.#entries.keys()) {
-				if (folders.has(folder)) continue;
-				this.#entries.delete(folder);
-				news = true;
-			}
-			if (news && !this.disposed) this.#changed.fire();
-		} while (this.#again && !this.disposed);
+		const folders = new Set([...this.#expected, ...this.#store.runs.map(({ folder }) => dirname(folder))]);
+		let news = false;
+		for (const folder of folders) if (!this.#others.has(folder)) news = (await this.#lookAt(folder)) || news;
+		for (const folder of this.#entries.keys()) {
+			if (folders.has(folder)) continue;
+			this.#entries.delete(folder);
+			news = true;
+		}
+		if (news && !this.disposed) this.#changed.fire();
 	}
 
 	/** @returns whether anything changed */

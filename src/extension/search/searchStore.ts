@@ -1,10 +1,11 @@
 import { lstat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import * as vscode from 'vscode';
-import { Disposable, toDisposable } from '../../base/disposable.ts';
+import { Disposable } from '../../base/disposable.ts';
 import { Emitter } from '../../base/event.ts';
 import { runFiles } from '../../runs/runFiles.ts';
 import { readSearchSummary, type SearchSummary, searchLogEnding, searchLogsIn } from '../../runs/searchLog.ts';
+import { Refresher } from '../refresher.ts';
 import type { RunStore } from '../runStore.ts';
 import type { WindowSearches } from './windowSearches.ts';
 
@@ -32,11 +33,14 @@ export class SearchStore extends Disposable {
 	readonly #changed = this.register(new Emitter<void>());
 	readonly #known = new Map<string, Known>();
 	readonly onDidChange = this.#changed.event;
+	readonly #refresher = this.register(
+		new Refresher(
+			() => this.#look(),
+			() => this.#pauseMs(),
+		),
+	);
 	#views: readonly SearchView[] = [];
 	#shown = '';
-	#looking: Promise<void> | null = null;
-	#again = false;
-	#timer: NodeJS.Timeout | null = null;
 	#watched = false;
 
 	constructor(searches: WindowSearches, runs: RunStore) {
@@ -54,11 +58,6 @@ export class SearchStore extends Disposable {
 		this.register(watcher.onDidCreate(mine));
 		this.register(watcher.onDidDelete(mine));
 		this.register(vscode.workspace.onDidChangeWorkspaceFolders(look));
-		this.register(
-			toDisposable(() => {
-				if (this.#timer !== null) clearTimeout(this.#timer);
-			}),
-		);
 	}
 
 	/** Newest first. */
@@ -81,26 +80,13 @@ export class SearchStore extends Disposable {
 	}
 
 	/** Rescans the disk. Resolves once `searches` reflects all changes made before the call. */
-	async refresh(): Promise<void> {
-		if (this.disposed) return;
-		if (this.#looking !== null) {
-			this.#again = true;
-			return this.#looking;
-		}
-		if (this.#timer !== null) clearTimeout(this.#timer);
-		this.#timer = null;
-		this.#looking = (async () => {
-			do {
-				this.#again = false;
-				await this.#look();
-			} while (this.#again && !this.disposed);
-		})().finally(() => {
-			this.#looking = null;
-			if (this.disposed || !this.#watched) return;
-			const pause = this.#views.some(({ running }) => running) ? lookMs.running : lookMs.idle;
-			this.#timer = setTimeout(() => void this.refresh(), pause);
-		});
-		await this.#looking;
+	refresh(): Promise<void> {
+		return this.#refresher.refresh();
+	}
+
+	#pauseMs(): number | null {
+		if (!this.#watched) return null;
+		return this.#views.some(({ running }) => running) ? lookMs.running : lookMs.idle;
 	}
 
 	#folders(): { folder: string; run: string | null }[] {
