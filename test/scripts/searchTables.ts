@@ -74,7 +74,7 @@ const stops: Readonly<Record<StopReason, string>> = {
 	stopped: 'Stopped by user.',
 	policy: 'The policy is unavailable or repeatedly returned nothing; `message` has its last error.',
 	environment:
-		'The environment of an episode is gone, or it gives other results when calls are repeated; `message` has the error.',
+		'The environment of an episode is gone, or it returns different results when calls are repeated; `message` has the error.',
 	scorer: 'A scorer failed; `message` has the error.',
 };
 
