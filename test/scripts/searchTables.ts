@@ -41,7 +41,7 @@ function needsInAll(strategy: AnyStrategy): string {
 	const list = (needs.policy ?? []).map((need) => needsInWords[need] ?? `a policy with \`${need}\``);
 	if (needs.scorer === 'step') list.push('a step scorer');
 	if (needs.scorer === 'final') list.push('a completion scorer');
-	return list.length === 0 ? '' : ` Requires ${list.join(' and ')}.`;
+	return list.length === 0 ? '' : ` Requires ${list.join(' and ').replace(' and a policy that ', ' and ')}.`;
 }
 
 const sentence = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`);
