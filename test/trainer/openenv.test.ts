@@ -155,7 +155,7 @@ describe('an OpenEnv server', { skip, timeout: 280_000 }, async () => {
 		}
 	});
 
-	it('is searched, and a search reports when the server cannot be reached', async (context) => {
+	it('can be searched, and a search reports that the server cannot be reached', async (context) => {
 		const rules = [{ say: '<call>count 4</call>' }, { after: '*', say: '<call>count 1</call>' }];
 		const search = contextFor(context, place.folder);
 		const opened = await OpenSearch.open(

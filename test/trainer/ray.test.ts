@@ -82,7 +82,7 @@ test('a run with two workers can be controlled, survives the loss of its local d
 	assert.match(stopped.versions.ray ?? '', /^2\./);
 });
 
-test('each worker plays the episodes of its own completions, in a process of its own', { skip }, async () => {
+test('each worker plays the episodes of its completions, in a separate process', { skip }, async () => {
 	const run = await prepareEpisodes('episodes');
 	await launch(run);
 	const record = await ended(run);

@@ -229,7 +229,7 @@ export class CurvesView extends Disposable {
 			notes.push('Runs that differ only in their seed are drawn as one line: their mean ±1 SD (n − 1).');
 		}
 		const lone = alone.flatMap((count, run) => (count > 0 ? [`${count} of ${name(run)}`] : []));
-		if (lone.length > 0) notes.push(`Not shown because only one run has them: ${lone.join(', ')}.`);
+		if (lone.length > 0) notes.push(`Metrics that only one run recorded are not shown: ${lone.join(', ')}.`);
 		runs.forEach(({ droppedNames }, run) => {
 			if (droppedNames > 0) notes.push(`${name(run)} has too many metrics, so some of them are not compared.`);
 		});

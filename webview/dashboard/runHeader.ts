@@ -89,7 +89,7 @@ export class RunHeader extends Disposable {
 			left: this.#fact('Left', () => ({
 				title: 'Time left (max)',
 				paragraphs: [
-					'Remaining steps at the median pace of the last 50 steps. Shown only in the last stage, because the pace of later stages is unknown.',
+					'Time for the remaining steps at the median pace of the last 50 steps. Shown only in the last stage, because the pace of later stages is unknown.',
 				],
 			})),
 			reward: this.#fact('Reward', () => explainMetric('reward', context())),

@@ -19,7 +19,7 @@ type Requests = typeof datasetRequests;
 /** Extension interface used by the model. */
 export type DatasetPort = Panel<DatasetCommand, Requests>;
 
-/** Type of change: snapshot from the extension, loaded rows, open row, view settings, or row opened for the user. */
+/** Type of change: snapshot from the extension, loaded rows, open row, view settings, or row to reveal. */
 export type DatasetChange = 'snapshot' | 'rows' | 'detail' | 'shown' | 'revealed';
 
 /**
@@ -58,7 +58,7 @@ export class DatasetModel extends Disposable {
 	#restores: boolean;
 	/** Saved row to reopen after the saved column mapping has been applied. */
 	#reopens: number | null = null;
-	/** Number of the last row opened for the user. */
+	/** `number` of the last row revealed for a link or an agent. */
 	#revealed = 0;
 
 	constructor(port: DatasetPort, saved: SavedState = firstState) {

@@ -224,7 +224,7 @@ export class App extends Disposable {
 		if (use.limited) return `Expected to exceed its budget of ${tokens}${cost}`;
 		const { completions = 0, step = 0 } = facts?.sample ?? {};
 		const basis = `the average length of ${formatCounted(completions, 'completion')} at step ${formatCount(step)}`;
-		return `About ${tokens}${cost}, by ${basis}; ${limit}`;
+		return `About ${tokens}${cost}, based on ${basis}; ${limit}`;
 	}
 
 	#choosePolicy(value: string): void {

@@ -12,7 +12,7 @@ const labels: Readonly<Record<PreferenceChoice, string>> = {
 };
 const said: Readonly<Record<PreferenceChoice, string>> = {
 	a: 'You prefer A.',
-	equal: 'You rated them equal.',
+	equal: 'You rated them as equal.',
 	b: 'You prefer B.',
 };
 

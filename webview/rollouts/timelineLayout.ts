@@ -52,7 +52,7 @@ export function secondsOf(activities: RolloutTimeline, kind: TimelineKind): numb
 	return sum;
 }
 
-/** Describes a timeline: "5 activities in 12 s: generation 9.1 s, tool 1.2 s. The duration of 1 is not recorded." */
+/** Describes a timeline: "5 activities in 12 s: generation 9.1 s, tool 1.2 s. One has no recorded duration." */
 export function timelineWords(activities: RolloutTimeline, { end }: TimelineLayout): string {
 	const kinds = (Object.keys(kindNames) as TimelineKind[]).flatMap((kind) => {
 		const seconds = secondsOf(activities, kind);
@@ -66,7 +66,7 @@ export function timelineWords(activities: RolloutTimeline, { end }: TimelineLayo
 			? ''
 			: unknown === activities.length
 				? ' Durations are not recorded.'
-				: ` The duration of ${unknown} is not recorded.`;
+				: ` ${unknown === 1 ? 'One has' : `${unknown} have`} no recorded duration.`;
 	return `${counted}${total}${kinds.length === 0 ? '.' : `: ${kinds.join(', ')}.`}${missing}`;
 }
 
@@ -74,7 +74,7 @@ export function timelineWords(activities: RolloutTimeline, { end }: TimelineLayo
 export function activityWords({ kind, name, start, seconds, tokens, waited, error }: TimelineActivity): string {
 	const facts = [seconds === null ? 'duration not recorded' : formatDuration(seconds)];
 	if (tokens !== undefined) facts.push(formatCounted(tokens, 'token'));
-	if (waited !== undefined) facts.push(`${formatDuration(waited)} of it waiting`);
+	if (waited !== undefined) facts.push(`including ${formatDuration(waited)} of waiting`);
 	if (error !== undefined) facts.push(`failed: ${plainLabel(error, 300)}`);
 	return `${kindNames[kind]} ${plainLabel(name, 80)} at ${formatDuration(start)}: ${facts.join(', ')}`;
 }

@@ -67,10 +67,10 @@ export function binLabel({ low, high }: Pick<Bin, 'low' | 'high'>): string {
 	return low === high ? formatNumber(low, 3) : `${formatNumber(low, 3)} to ${formatNumber(high, 3)}`;
 }
 
-/** Returns a description such as "12 rows: 8 correct answer, 4 incorrect answer". */
+/** Returns a description such as "12 rows: 8 correct answers, 4 incorrect answers". */
 export function binWords({ total, counts }: Bin, sources: readonly RowSource[]): string {
 	const parts = sources
 		.filter((source) => counts[source] > 0)
-		.map((source) => `${counts[source]} ${sourceNames[source]}`);
+		.map((source) => formatCounted(counts[source], sourceNames[source]));
 	return `${formatCounted(total, 'row')}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`;
 }

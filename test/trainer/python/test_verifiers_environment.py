@@ -83,7 +83,7 @@ def test_rows_that_are_not_of_the_taskset_fail(package: tuple[Environments, dict
     environments, _ = package
     for row, words in [
         ({"task_index": 99}, "The taskset has no task 99"),
-        ({"task_index": 0, "task_key": "other"}, "Task 0 is not the one in the row"),
+        ({"task_index": 0, "task_key": "other"}, "Task 0 does not match the row"),
     ]:
         error = environments.reset({"instance": 9, "row": row})["error"]
         assert error["kind"] == "threw" and words in error["message"]

@@ -69,7 +69,7 @@ test('verify-environment also plays episodes with a policy that reads tool resul
 });
 
 test(
-	'a policy plays with the Python and the time limit that were given for the environment',
+	'a policy plays with the Python and the time limit set for the environment',
 	limit,
 	async (context) => {
 		const place = await Workplace.make(context);

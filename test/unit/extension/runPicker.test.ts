@@ -71,7 +71,7 @@ test('without arguments, the only applicable run is used, or the user picks from
 	assert.equal(await picker().one([], question), undefined, 'turned away');
 });
 
-test('runs of other folders are not offered, but can be named', async () => {
+test('runs in other folders are not offered, but can be named', async () => {
 	const store = { ready: Promise.resolve(), runs: views, own: [], require: async () => b };
 	const other = new RunPicker(store as unknown as RunStore, { selection: [] } as unknown as RunsTree);
 	await assert.rejects(other.one([], question), { message: 'No run can be stopped.', action: /"Other Folders"/ });

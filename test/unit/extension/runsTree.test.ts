@@ -106,7 +106,7 @@ test('a click opens the selected row even if the row was redrawn in the meantime
 	assert.equal(opened.length, 1);
 });
 
-test('runs of other folders are in a group at the end, which an empty workspace shows only on request', async (t) => {
+test('runs in other folders are in a group at the end, which an empty workspace shows only on request', async (t) => {
 	t.mock.timers.enable({ apis: ['setInterval'] });
 	const { tree, store, become } = openTree(t);
 	store.own = /^\/w\//;

@@ -10,7 +10,7 @@ import { viewOf } from './fixtureRun.ts';
 const { WalkthroughProgress } = await import('../../../src/extension/walkthroughProgress.ts');
 const { commands } = await import('./vscodeStandIn.ts');
 
-test('a step is completed by what it describes, not by a click or by runs of other folders', (t) => {
+test('a step is completed by what it describes, not by a click or by runs in other folders', (t) => {
 	const set: string[] = [];
 	commands.registerCommand('setContext', (key) => set.push(String(key).replace('reasoningLab.walkthrough.', '')));
 	const completed = new Emitter<CommandResult>();

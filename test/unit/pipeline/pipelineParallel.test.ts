@@ -23,7 +23,7 @@ const stages = [
 	{ name: 'measure-right', type: 'evaluate', from: 'right', problems: 6, samples: 4, concurrency: 1 },
 ];
 
-test('stages run at once, and any of their processes can be paused, killed and resumed', async (context) => {
+test('stages run in parallel, and any of their processes can be paused, killed and resumed', async (context) => {
 	const place = await PipelinePlace.make(context);
 	const { folder: serial, record: expected } = await place.runHere(stages, queue);
 	assert.equal(expected.status, 'finished', expected.error?.message);

@@ -35,7 +35,7 @@ async function heard(options: ModelServerOptions): Promise<{ readonly all: strin
 }
 
 describe('a server that echoes its key', () => {
-	test('leaks it into no text, whether whole or split across stream chunks', async () => {
+	test('does not leak it into text, whether whole or split across stream chunks', async () => {
 		const random = Random.of(7, 'parts');
 		for (let round = 0; round < 5; round++) {
 			const result = `Sure: ${canary}${canary}! s sk sk-CANARY and the end sk-`;
@@ -66,7 +66,7 @@ describe('a server that echoes its key', () => {
 		}
 	});
 
-	test('leaks it into no failure', async () => {
+	test('does not leak it into failures', async () => {
 		for (const status of [200, 400, 401, 404, 500]) {
 			for (const body of [{ error: { message: `key ${canary}` } }, { error: `key ${canary}` }, `key ${canary}`]) {
 				const { all, text } = await heard({

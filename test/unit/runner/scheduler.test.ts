@@ -112,7 +112,7 @@ async function until(holds: () => boolean): Promise<void> {
 const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'];
 const decreasing = () => table(Object.fromEntries(ids.map((id, i) => [id, { seconds: 9 - i }])));
 
-test('one more task starts whenever cores are idle, until there are three per core, and as many keep running', async () => {
+test('one more task starts whenever cores are idle, up to three per core, and a finished one is replaced', async () => {
 	const { tasks, log, end } = decreasing();
 	const idle = [2, 0.2, 0.4, 0.2, 0.3];
 	let asked = 0;

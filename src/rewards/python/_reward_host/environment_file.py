@@ -51,7 +51,7 @@ def tools_of(instance):
 
 
 class Environment:
-    """The environment's class, one instance of it, and what is known about both."""
+    """The environment's class, one instance of it, and methods that inspect them."""
 
     def __init__(self, path, kind, tree, source, passing):
         self.path = path

@@ -1,6 +1,6 @@
-"""An OpenEnv environment (`openenv-core` 0.3) as an environment: its actions are tools, and the sum of its rewards is
-the reward, as in the library's own integrations. A server is used through the library's client, at an address or
-started from a folder with openenv.yaml.
+"""Adapts an OpenEnv environment (`openenv-core` 0.3): its actions are tools, and the sum of its rewards is the reward,
+as in the library's own integrations. The library's client connects to a server at an address, or to one started from a
+folder with openenv.yaml.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""A verifiers package (0.4) as an environment: tasks are rows, toolsets are tools, and the task's rewards are the
-reward. Everything comes from the library: tasks and configurations from its loaders, tools from its MCP server, rewards
-and stop conditions from `Task`. Only its model loop is replaced, because here the caller is the model.
+"""Adapts a verifiers package (0.4): tasks are rows, toolsets are tools, and the task's rewards are the reward.
+Everything comes from the library: tasks and configurations from its loaders, tools from its MCP server, rewards and
+stop conditions from `Task`. Only its model loop is replaced, because here the caller is the model.
 """
 
 import inspect
@@ -221,7 +221,7 @@ class VerifiersEpisode:
         if task is None:
             raise ValueError(f"The taskset has no task {index!r}. Create the rows again.")
         if task_key is not None and task.key != task_key:
-            raise ValueError(f"Task {index} is not the one in the row. Create the rows again.")
+            raise ValueError(f"Task {index} does not match the row. Create the rows again.")
         if task.NEEDS_CONTAINER or task.data.image:
             raise ValueError(f"Task {index} needs a container, which is not supported.")
         self.task = task

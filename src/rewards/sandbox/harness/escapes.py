@@ -114,7 +114,7 @@ def udp_loopback():
 def abstract_socket():
     name = about["abstract"]
     if name is None:
-        return print(json.dumps({"skipped": True, "evidence": "the check could not open one"}))
+        return print(json.dumps({"skipped": True, "evidence": "the check could not open an abstract socket"}))
     first([(f"@{name}", lambda: connect(socket.AF_UNIX, socket.SOCK_STREAM, "\0" + name))])
 
 

@@ -15,7 +15,7 @@ const trouble = but((i) => ({
 }));
 
 describe('a diagnosis', () => {
-	it('gives the same result at once and row by row', () => {
+	it('gives the same result all at once and row by row', () => {
 		const metrics = rows(300, trouble);
 		const facts = steps(300, [group(), alive]);
 		const whole = diagnose(ownRun, { metrics, steps: facts });

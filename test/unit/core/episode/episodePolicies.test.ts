@@ -121,7 +121,7 @@ describe('policies', () => {
 		assert.equal(scriptPolicy([])(view()), null);
 	});
 
-	it('the random one makes the same calls for the same view, others for another seed, and stops when done', () => {
+	it('the random one makes the same calls for the same view, different ones for another seed, and stops when done', () => {
 		const tools = [tool(schema({ n: { type: 'integer' } }))];
 		const calls = (seed: number) => JSON.stringify(randomPolicy(tools, seed)(view(turn('a'))));
 		assert.equal(calls(1), calls(1));

@@ -29,7 +29,7 @@ const branch: EpisodeBranch = {
 	reward: { value: 0.5 },
 };
 
-test('an episode of the view becomes a labeled episode that it matches', () => {
+test('an episode in the view becomes a labeled episode that it matches', () => {
 	const { episodes, faults } = parseEpisodes(`${JSON.stringify(labelOfBranch(branch, 'by hand'))}\n`);
 	assert.deepEqual(faults, []);
 	const [labeled] = episodes;
@@ -46,7 +46,7 @@ test('an episode of the view becomes a labeled episode that it matches', () => {
 	);
 });
 
-test('an episode without calls, done and reward expects only its observation', () => {
+test('an episode without calls, a done flag or a reward expects only its observation', () => {
 	const reset = { observation: null, done: null, durationMs: 1 };
 	const { episodes } = parseEpisodes(JSON.stringify(labelOfBranch({ ...branch, reset, turns: [], reward: null }, '')));
 	assert.deepEqual([episodes[0]?.label, episodes[0]?.expect], ['episode 1', { observation: null }]);

@@ -273,7 +273,7 @@ test('siblings have priors based on their per-token probability, which sum to 1'
 	assert.deepEqual(await priors(false), [2 / 3, 1 / 3, 0]);
 });
 
-test('a requested text counts its tokens and has its own seed', async () => {
+test('tokens of a requested text are counted, and each request has its own seed', async () => {
 	const policy = new FunctionPolicy(({ messages }, i) => generation(`${messages[0]?.content} ${i}`, { tokens: 3 }));
 	const { totals } = await search(
 		async (s) => {

@@ -41,7 +41,7 @@ describe('tokenizer', () => {
 		assert.equal(tokenizer.decode([bosToken, eosToken], { keepSpecials: true }), '<bos><eos>');
 	});
 
-	it('prefers the longest of tags with the same prefix', () => {
+	it('prefers the longest of several tags with the same prefix', () => {
 		const tokenizer = createTokenizer(['<a', '<a>', '<ab>'], [...'<ab>']);
 		assert.deepEqual(
 			tokenizer.encode('<ab><a><a<b').map((id) => tokenizer.symbols[id]),

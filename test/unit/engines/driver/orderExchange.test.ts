@@ -23,7 +23,7 @@ it('sends orders one at a time and returns each answer to its requester', async 
 	await refused;
 });
 
-it('keeps an idle trainer waiting with wait orders rather than silence', async () => {
+it('sends wait orders to an idle trainer instead of leaving it without a reply', async () => {
 	const orders = new OrderExchange(1);
 	assert.deepEqual(await orders.open([]), { orders: [{ do: 'wait' }] });
 	assert.deepEqual(await orders.open([]), { orders: [{ do: 'wait' }] });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { type LabLosses, labLossCases, labLosses } from '../../../support/labLosses.ts';
 
-it("the losses that the trainer's tests compare TRL with are this engine's (node test/scripts/writeLabLosses.ts)", async () => {
+it("the stored losses that the trainer's tests compare with TRL match this engine (node test/scripts/writeLabLosses.ts)", async () => {
 	const written = JSON.parse(readFileSync(labLosses, 'utf8')) as LabLosses;
 	const now = await labLossCases(written.rows);
 	assert.equal(now.length, written.cases.length);

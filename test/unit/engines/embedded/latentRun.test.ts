@@ -4,7 +4,7 @@ import { readEvaluationLines, readEvents, readMetrics } from '../../../../src/ru
 import { tinyRecipe, Workplace } from './engineProcess.ts';
 import { checkKillResume, uninterrupted } from './killResume.ts';
 
-test('written steps become latent thoughts stage by stage, evaluations use as many thoughts, and a kill changes nothing', async () => {
+test('written steps become latent thoughts stage by stage, evaluations use the same number of thoughts, and a kill changes nothing', async () => {
 	await using place = await Workplace.make();
 	const latent = { stages: 2, steps_per_stage: 4, thoughts_per_step: 2 };
 	const recipe = {

@@ -63,7 +63,7 @@ const failure = (pattern: RegExp) => (error: Failure) => {
 	return true;
 };
 
-test('a server that echoes its key leaks it into no reply, log, cache or failure', async () => {
+test('a server that echoes its key does not leak it into any reply, log, cache or failure', async () => {
 	const canary = 'sk-CANARY/4f+1"x';
 	const echoes: Record<string, (asked: Asked) => Answered> = {
 		reply: (asked) => chatReply(`${asked.headers.authorization}\nVERDICT ${codeOf(asked)}: YES`),

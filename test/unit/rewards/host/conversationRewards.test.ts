@@ -73,7 +73,7 @@ test('answers and format are those of the last message, and lengths and thinking
 	assert.equal((await values([said(last, calls), tool('x'), said('No.')])).accuracy, 0);
 });
 
-test('reasoning in a field of its own counts as thinking, and content can be blocks', async () => {
+test('reasoning in a separate field counts as thinking, and content can be blocks', async () => {
 	const reasoned = said('<answer>42</answer>', { reasoning_content: 'It is 42.' });
 	assert.equal((await values([reasoned])).format, 1);
 	assert.equal(

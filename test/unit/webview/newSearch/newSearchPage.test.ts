@@ -142,7 +142,7 @@ test('the form has a default for everything, explains it, and starts the search'
 		await summary.filter({ hasText: 'About 420 tokens' }).waitFor();
 		assert.match(
 			await summary.innerText(),
-			/by the average length of 64 completions at step 40; at most 20,000 tokens/,
+			/based on the average length of 64 completions at step 40; at most 20,000 tokens/,
 		);
 		await page.getByText("Held-out problem 1 of 2 from the policy's run").waitFor();
 		await begin(() => start.click());

@@ -54,10 +54,10 @@ test('the description shows how long each activity took, and what is not recorde
 	assert.equal(secondsOf(activities, 'generation'), 4);
 	assert.equal(
 		timelineWords(activities, timelineLayout(activities)),
-		'4 activities in 6.0 s: generation 4.0 s, tool 1.0 s. The duration of 1 is not recorded.',
+		'4 activities in 6.0 s: generation 4.0 s, tool 1.0 s. One has no recorded duration.',
 	);
 	assert.deepEqual(activities.map(activityWords), [
-		'generation m at 0 s: 4.0 s, 12 tokens, 500 ms of it waiting',
+		'generation m at 0 s: 4.0 s, 12 tokens, including 500 ms of waiting',
 		'generation m at 1.0 s: 2.0 s',
 		'tool add at 5.0 s: 1.0 s, failed: TypeError',
 		'reward match at 6.0 s: duration not recorded',

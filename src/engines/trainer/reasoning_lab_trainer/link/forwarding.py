@@ -19,8 +19,8 @@ from .transport import TcpStream
 JOIN_SECONDS = 60.0
 """How long a process may take to present the token, in seconds."""
 MOST_STRANGERS = 64
-"""Maximum number of open connections that have not presented the token yet. Another connection closes the oldest one:
-processes that belong to the run present the token immediately."""
+"""Maximum number of open connections that have not presented the token yet. Another connection closes the oldest
+one, because processes that belong to the run present the token immediately."""
 
 Address = tuple[str, int, str]
 """Host, port and token of a forwarder."""

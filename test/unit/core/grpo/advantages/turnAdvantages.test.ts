@@ -44,7 +44,7 @@ test('a turn is compared with the same turn of the other episodes, and all turns
 	near(turnAdvantages(group, 4, 'none'), [[0.5, 0.25, 0], [0], [-0.5, -0.25], [0, 0]]);
 });
 
-test('the divisor can be that of the batch, and groups do not affect each other otherwise', () => {
+test('the divisor can be that of the batch, and groups do not otherwise affect each other', () => {
 	const other = [{ reward: 4, turns: [null] }, { reward: 0, turns: [null] }, ...group.slice(3), ...group.slice(3)];
 	const batch = [...group, ...other];
 	// The other group adds 8 to the squares and 1 degree of freedom.
@@ -57,7 +57,7 @@ test('the divisor can be that of the batch, and groups do not affect each other 
 	assert.deepEqual(lists(turnAdvantages(batch, 4, 'group').slice(0, 4)), lists(turnAdvantages(group, 4, 'group')));
 });
 
-test('episodes with equally many turns and no rewards for turns have the advantages of GRPO', () => {
+test('episodes with the same number of turns and no turn rewards have the advantages of GRPO', () => {
 	const rewards = [1, 0.25, null, 0, 0.75, 0.5, 0.5, 0.5];
 	const rows = rewards.map((reward) => ({ reward, turns: [null, null, null] }));
 	for (const scale of ['group', 'none'] as const) {

@@ -26,7 +26,7 @@ function activations(shape: ModelShape, rows: number, length: number, on: 'cuda'
 }
 
 describe('memory of a gradient, in the order in which the runtime computes it', () => {
-	test('is what micro-batches are sized by', () => {
+	test('determines the size of micro-batches', () => {
 		for (const rows of [1, 4]) {
 			const ratio = activations(large, rows, 2048, 'cuda') / (rows * gradientBytes(large, 2048));
 			assert.ok(ratio > 0.8 && ratio < 1, `${ratio}`);
