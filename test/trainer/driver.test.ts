@@ -86,7 +86,7 @@ async function trainerOf(pid: number): Promise<number> {
 	return Number(line[0]);
 }
 
-describe('a run behind the driver', { skip, timeout: 900_000 }, async () => {
+describe('a run controlled by the driver', { skip, timeout: 900_000 }, async () => {
 	const place = await Workplace.make(driver);
 	after(() => place[Symbol.asyncDispose]());
 	const python = 'python' in found ? found.python : '';

@@ -13,7 +13,7 @@ export interface AlertsNeeds extends AlertActions {
 	readonly announce: (words: string) => void;
 }
 
-/** List of issues in the run, similar to VS Code's Problems view, below a sentence about the likely cause. */
+/** List of the run's issues, similar to VS Code's Problems view, headed by a sentence about the likely cause. */
 export class AlertsView {
 	readonly element: HTMLElement;
 	readonly #needs: AlertsNeeds;

@@ -108,7 +108,7 @@ function choiceText(choice: unknown): string {
 	return plainLabel(typeof choice === 'string' ? choice : JSON.stringify(choice), 100);
 }
 
-/** Returns the menu for arguments that can be omitted or null. */
+/** Returns the menu for an argument that can be omitted or set to null. */
 function givenOf({ required, nullable }: FormField, label: string): HTMLSelectElement | null {
 	if (required && !nullable) return null;
 	const offered = (['value', 'null', 'omitted'] as const).filter(

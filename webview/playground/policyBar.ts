@@ -54,7 +54,7 @@ export class PolicyBar {
 		if (focused) this.element.querySelector<HTMLElement>('button')?.focus();
 	}
 
-	/** Offers episodes for a policy that was trained on them, because questions sample only their first turn. */
+	/** Offers to play episodes with a policy trained on them, because a question samples only the first turn. */
 	#episode({ name, environment }: ChosenPolicy, side: 0 | 1): HTMLElement | null {
 		if (environment === null) return null;
 		const both = this.#model.policies.every((policy) => policy !== null);

@@ -68,48 +68,44 @@ test('verify-environment also plays episodes with a policy that reads tool resul
 	assert.match(silent.stderr, /missing\.json does not exist/);
 });
 
-test(
-	'a policy plays with the Python and the time limit set for the environment',
-	limit,
-	async (context) => {
-		const place = await Workplace.make(context);
-		const python = join(place.folder, 'venv', process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
-		await promisify(execFile)('python3', ['-m', 'venv', '--without-pip', join(place.folder, 'venv')]);
-		await place.write('rows.jsonl', '{"number": 3, "calls": [{"name": "guess", "arguments": {"value": 3}}]}');
-		const asked = guessing
-			.replace('self.tries += 1', 'time.sleep(0.6 * (value == 4321))')
-			.replace('"correct"', '("venv" if sys.prefix != sys.base_prefix else "base")');
-		await place.write('guess.env.py', `import sys, time\n${asked}`);
-		const policyOf = (value: number) => ({
-			rules: [{ after: '*</result>', say: 'I give up.' }, { say: `<call>guess ${value}</call>` }],
-		});
-		await place.write('right.json', policyOf(3));
-		await place.write('slow.json', policyOf(4321));
-		const given = ['--dataset', 'rows.jsonl', '--python', python, '--json'];
-		const played = async (...more: string[]) => {
-			const ended = await place.call('verify-environment', 'guess.env.py', ...given, ...more);
-			const [found] = objects(ended.stdout);
-			const { episodes, findings } = decodeOrThrow(environmentVerificationSchema, found, ended.stderr);
-			return { ...episodes.find(({ policy }) => policy === 'policy'), findings, status: ended.status };
-		};
-		const right = await played('--policy', 'right.json');
-		assert.deepEqual(
-			right.turns?.map(({ results }) => results[0]?.content),
-			['venv'],
-		);
-		const slow = await played('--policy', 'slow.json', '--timeout', '0.3');
-		assert.deepEqual([slow.error?.kind, slow.status], ['timeout', 1]);
-		assert.match(slow.findings[0]?.message ?? '', /^guess blocks: .* \(row 1, 1 episode of the policy policy\)\.$/);
+test('a policy plays with the Python and the time limit set for the environment', limit, async (context) => {
+	const place = await Workplace.make(context);
+	const python = join(place.folder, 'venv', process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
+	await promisify(execFile)('python3', ['-m', 'venv', '--without-pip', join(place.folder, 'venv')]);
+	await place.write('rows.jsonl', '{"number": 3, "calls": [{"name": "guess", "arguments": {"value": 3}}]}');
+	const asked = guessing
+		.replace('self.tries += 1', 'time.sleep(0.6 * (value == 4321))')
+		.replace('"correct"', '("venv" if sys.prefix != sys.base_prefix else "base")');
+	await place.write('guess.env.py', `import sys, time\n${asked}`);
+	const policyOf = (value: number) => ({
+		rules: [{ after: '*</result>', say: 'I give up.' }, { say: `<call>guess ${value}</call>` }],
+	});
+	await place.write('right.json', policyOf(3));
+	await place.write('slow.json', policyOf(4321));
+	const given = ['--dataset', 'rows.jsonl', '--python', python, '--json'];
+	const played = async (...more: string[]) => {
+		const ended = await place.call('verify-environment', 'guess.env.py', ...given, ...more);
+		const [found] = objects(ended.stdout);
+		const { episodes, findings } = decodeOrThrow(environmentVerificationSchema, found, ended.stderr);
+		return { ...episodes.find(({ policy }) => policy === 'policy'), findings, status: ended.status };
+	};
+	const right = await played('--policy', 'right.json');
+	assert.deepEqual(
+		right.turns?.map(({ results }) => results[0]?.content),
+		['venv'],
+	);
+	const slow = await played('--policy', 'slow.json', '--timeout', '0.3');
+	assert.deepEqual([slow.error?.kind, slow.status], ['timeout', 1]);
+	assert.match(slow.findings[0]?.message ?? '', /^guess blocks: .* \(row 1, 1 episode of the policy policy\)\.$/);
 
-		const evaluate = ['evaluate', '--policy', 'slow.json', '--environment', 'guess.env.py', '--dataset', 'rows.jsonl'];
-		const limited = await place.call(...evaluate, '--timeout', '0.3');
-		assert.match(limited.stderr, /The only question failed: All episodes failed\./);
-		const absent = await place.call(...evaluate, '--python', join(place.folder, 'absent'));
-		assert.match(absent.stderr, /guess\.env\.py needs Python 3\.10 or newer/);
-		const spare = await place.call(...evaluate.slice(0, 3), ...evaluate.slice(5), '--timeout', '1');
-		assert.match(spare.stderr, /--timeout cannot be used without an environment/);
-	},
-);
+	const evaluate = ['evaluate', '--policy', 'slow.json', '--environment', 'guess.env.py', '--dataset', 'rows.jsonl'];
+	const limited = await place.call(...evaluate, '--timeout', '0.3');
+	assert.match(limited.stderr, /The only question failed: All episodes failed\./);
+	const absent = await place.call(...evaluate, '--python', join(place.folder, 'absent'));
+	assert.match(absent.stderr, /guess\.env\.py needs Python 3\.10 or newer/);
+	const spare = await place.call(...evaluate.slice(0, 3), ...evaluate.slice(5), '--timeout', '1');
+	assert.match(spare.stderr, /--timeout cannot be used without an environment/);
+});
 
 test(
 	'verify-environment plays labeled episodes, and reports the line of each that does not meet its expectations',
@@ -168,7 +164,7 @@ test('run-episodes plays the solutions, or another policy', limit, async (contex
 	assert.ok(episodes.every(({ turns }) => turns.length <= 3 && turns.every(({ state }) => state !== undefined)));
 });
 
-test('errors name the file and what to do', limit, async (context) => {
+test('errors name the file and say what to do', limit, async (context) => {
 	const place = await Workplace.make(context);
 	await place.write('fails.env.py', 'class Fails:\n    def reset(self, **row): raise KeyError("level")\n');
 	const failed = await place.call('run-episodes', 'fails.env.py', '--policy', 'idle');

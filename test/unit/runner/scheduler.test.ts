@@ -132,7 +132,7 @@ test('one more task starts whenever cores are idle, up to three per core, and a 
 	await done;
 });
 
-test('once the cores are busy, fewer tasks run beyond them', async () => {
+test('once the cores are busy, fewer extra tasks run', async () => {
 	const { tasks, log, end } = decreasing();
 	const idle = [2, 0.5, 0.5];
 	let asked = 0;
@@ -151,7 +151,7 @@ test('once the cores are busy, fewer tasks run beyond them', async () => {
 	await done;
 });
 
-test('no task starts beyond the cores while they are busy', async () => {
+test('no extra task starts while the cores are busy', async () => {
 	const { tasks, log, end } = table({ a: { seconds: 3 }, b: { seconds: 2 }, c: { seconds: 1 } });
 	let asked = 0;
 	const idleCores = () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { checkpointsStamp, manifestName } from '../../../src/runs/checkpointFiles.ts';
 
-test('the stamp of checkpoints changes when one is complete or gone', async (t) => {
+test('the stamp of checkpoints changes when one is completed or removed', async (t) => {
 	const run = await mkdtemp(join(tmpdir(), 'stamp-'));
 	t.after(() => rm(run, { recursive: true, force: true }));
 	assert.equal(await checkpointsStamp(run), '');

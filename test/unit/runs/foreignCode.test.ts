@@ -129,7 +129,7 @@ test('an external pipeline is neither resumed nor restarted without confirmation
 	await requireOwnPipeline(own, { recipe: true, stages: true }, undefined);
 });
 
-test('a run that was put in place of a stage needs confirmation', async () => {
+test('a run substituted for a stage needs confirmation', async () => {
 	const own = await preparePipeline(join(place, 'staged.recipe.json'));
 	const run = await preparedRun();
 	await cp(run, join(own, 'first'), { recursive: true });

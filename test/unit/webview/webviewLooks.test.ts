@@ -60,7 +60,7 @@ for (const theme of Object.keys(themes) as ThemeName[]) {
 	});
 }
 
-test('a link distinguished from its text only by color fails', { skip }, async (t) => {
+test('a link distinguished from the surrounding text only by color fails', { skip }, async (t) => {
 	const view = await open(t);
 	await style(
 		view,

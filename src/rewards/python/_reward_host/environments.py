@@ -1,5 +1,5 @@
 """Loads this process's environment once, then runs episodes with instances of it. The environment is the class in a
-file, or comes from another library, whose module presents it in the same way. Requests and results follow
+file, or comes from another library, through a module with the same interface. Requests and results follow
 src/protocol/environmentHost.ts. A model sees the same text as with TRL's trainer (`GRPOTrainer._tool_call_loop` in
 1.13).
 """

@@ -59,7 +59,7 @@ describe('worked solutions of signs', () => {
 		assert.ok(problems.filter(({ solution }) => solution.includes('try again')).length > 200);
 	});
 
-	it('differ from plain text, which lists tries up to a hit in other words', () => {
+	it('differ from plain text, which lists tries up to a hit in different words', () => {
 		const { text = assert.fail() } = taskSource(createTask({ task: 'signs' }));
 		for (let i = 0; i < 100; i++) {
 			const [, numbers = '', target, tries = ''] = /^([\d ]+)=(\d) (.*)$/.exec(text(1, i)) ?? assert.fail(text(1, i));

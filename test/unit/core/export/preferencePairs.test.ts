@@ -20,7 +20,7 @@ const pairs = (list: Candidate[], options = {}) =>
 	pairGroup(list, options).pairs.map(({ chosen, rejected }) => [chosen, rejected]);
 
 describe('pairs from a group', () => {
-	it('are the best with the worst, then the next ones', () => {
+	it('match the best with the worst, then the next best with the next worst', () => {
 		const group = [candidate(0, 0.5), candidate(1, 1), candidate(2, 0), candidate(3, 0.7)];
 		assert.deepEqual(pairs(group), [[1, 2]]);
 		assert.deepEqual(pairs(group, { perGroup: 9 }), [

@@ -1,8 +1,8 @@
 """Samples memory, utilization, temperature and power of the run's GPUs during training.
 
 Each process starts a `DeviceSampler` when its weights are on their device, calls `take()` at the end of every step, and
-sends the result (plain lists and dictionaries) to rank 0. Rank 0 converts the takes from all processes to metrics with
-`device_metrics`::
+sends the result (plain lists and dictionaries) to rank 0. Rank 0 converts the results from all processes to metrics
+with `device_metrics`::
 
     sampler = DeviceSampler.start()
     ...

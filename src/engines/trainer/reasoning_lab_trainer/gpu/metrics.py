@@ -10,7 +10,7 @@ MAX_DEVICES = 64
 
 
 class DeviceTake(TypedDict, total=False):
-    """Observations of one device by one process since the last call. Missing readings are absent."""
+    """Observations of one device by one process since the last `take`. Missing readings are absent."""
 
     uuid: str
     # : Maximum observed, in bytes.
@@ -34,7 +34,7 @@ _OWN = ("memory_peak", "memory_reserved")
 
 
 def device_metrics(takes: Iterable[Iterable[DeviceTake]]) -> dict[str, float]:
-    """Returns `gpu/<i>/<what>` metrics from the takes of all processes, in rank order.
+    """Returns `gpu/<i>/<what>` metrics from the observations of all processes, in rank order.
 
     Devices are numbered in the order that ranks report them, so if each process has one device, its number is the
     rank. A device shared by several processes appears only once: its readings are combined by taking the maximum, and

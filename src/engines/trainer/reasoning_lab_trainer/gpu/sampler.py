@@ -16,7 +16,7 @@ INTERVAL = 1.0
 
 @dataclass
 class _Seen:
-    """Aggregated readings of one device since the last take."""
+    """Aggregated readings of one device since the last `take`."""
 
     memory_used: list[float] = field(default_factory=list)
     memory_total: list[float] = field(default_factory=list)
@@ -85,7 +85,7 @@ class DeviceSampler:
         return cls(used_devices())
 
     def take(self) -> list[DeviceTake]:
-        """Returns one observation per device used by this process, covering the time since the last take. Empty without
+        """Returns one observation per device used by this process, covering the time since the last call. Empty without
         a GPU.
         """
         with self._lock:

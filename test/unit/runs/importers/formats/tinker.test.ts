@@ -134,7 +134,7 @@ describe('Tinker', () => {
 		assert.deepEqual(texts(train), ['here']);
 	});
 
-	it('shows no text rather than one that could belong to another rollout', async () => {
+	it('shows no text rather than text that could belong to another rollout', async () => {
 		const one = (prompt: string) => groupLog(prompt, [{ text: prompt, reward: '1.000' }], [[5, '1.000']]);
 		const flat = groupLog('flat', [{ text: 'gone', reward: '0.000' }], [[9, '0.000']]);
 		const { train } = await read([summary(0, 0)], flat, one('a'), one('b'));
