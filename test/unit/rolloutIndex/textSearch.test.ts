@@ -250,7 +250,7 @@ describe('text search', () => {
 		assert.match(limits.join(), /longer than 1 s on 2 rollouts/);
 	});
 
-	it('abandons an expression that does so on many, and can be canceled meanwhile', async (context) => {
+	it('abandons an expression that does not terminate on many rollouts, and can be canceled meanwhile', async (context) => {
 		const run = await runIn(await folderFor(context));
 		const lines = Array.from({ length: 100 }, (_, index) =>
 			JSON.stringify(rolloutLine({ index, completion: `${'a'.repeat(40)}b` })),

@@ -285,7 +285,7 @@ function valued(): OpenPolicy & { asked: string[] } {
 	});
 }
 
-test('values are available even after so many others that the cache has evicted entries', async () => {
+test('values remain available after the cache has evicted entries', async () => {
 	const bound = (await open({ use: 'process' }, valued())).bind({ signal: never });
 	const many = Array.from({ length: 50_000 }, (_, i) => item(`text ${i}`));
 	await bound.score([started]);

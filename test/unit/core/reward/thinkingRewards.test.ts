@@ -104,7 +104,7 @@ describe('reflection', () => {
 		assert.equal(value('wait', { behaviours: ['backtracking'] }), 0);
 	});
 
-	test('as a density, divides by thousands of characters, at least one', () => {
+	test('as a density, divides by thousands of characters, but by at least one', () => {
 		const filler = 'x'.repeat(3989);
 		assert.equal(value(`wait hmm ${filler}  `, { mode: 'density', cap: 2 }), 0.25);
 		assert.equal(value('wait', { mode: 'density', cap: 2 }), 0.5);

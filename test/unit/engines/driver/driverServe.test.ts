@@ -68,7 +68,7 @@ it('a driver that can no longer be joined exits', async () => {
 	assert.match((await readRecord(run)).error?.message ?? '', /trainer process exited/);
 });
 
-it('a checkpoint is served by the engine that wrote it, until the client disposes it', async () => {
+it('a checkpoint is served by the engine that wrote it, until the client disposes of it', async () => {
 	const run = await place.prepare(short);
 	assert.equal((await place.run('--run', run)).code, 0);
 	const [checkpoint] = await listCheckpoints(run);

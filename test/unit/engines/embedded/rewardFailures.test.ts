@@ -130,7 +130,7 @@ test('a run stopped or killed while paused by a reward resumes to the same end',
 	}
 });
 
-test('hyperparameters changed while a reward is down apply from the batch that is sampled again', async () => {
+test('hyperparameters changed while a reward is down take effect with the batch that is sampled again', async () => {
 	const { run, engine, client } = await startPaused();
 	const { fromStep } = await client.request('run/setHyperparameters', { temperature: 1.5, learning_rate: 2e-3 });
 	assert.equal(fromStep, (await readRecord(run)).step + 1);

@@ -113,7 +113,7 @@ describe('judge', () => {
 		for (const part of ['What is 3+4?', 'seven', '7']) assert.ok(messageOf(first).includes(`\n${part}\nEND`), part);
 	});
 
-	test('normalizes a score to 0 to 1', async () => {
+	test('normalizes a score to the range 0 to 1', async () => {
 		const { judge } = await judgeAt(say('4'), { verdict: 'score', scale: [1, 5] });
 		assert.equal(await judge.score(row('seven'), never), 0.75);
 	});

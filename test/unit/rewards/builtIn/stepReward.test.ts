@@ -107,7 +107,7 @@ describe('steps scored by an ONNX model', () => {
 		last.dispose?.();
 	});
 
-	test('are normalized to 0 to 1 on request', async () => {
+	test('are normalized to the range 0 to 1 on request', async () => {
 		const path = model('two', () => [1, 3]);
 		const softmax = await make({ model: path, separator: ';', activation: 'softmax' });
 		assert.ok(Math.abs(((await softmax.score(three, never)) as number) - 1 / (1 + Math.exp(-2))) < 1e-7);

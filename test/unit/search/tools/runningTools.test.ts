@@ -185,7 +185,7 @@ describe('web search', () => {
 		await assert.rejects(web(`${origin}/empty`, null, AbortSignal.abort()).run('x'), fails('cancelled', /./));
 	});
 
-	it('is not opened without an address, nor other tools without a source', async () => {
+	it('is not opened without an address, and other tools are not opened without a source', async () => {
 		const spec = { use: 'web', timeoutSeconds: 5 } as const;
 		for (const url of ['file:///etc/passwd', 'search', 'https://user:secret@host/']) {
 			await assert.rejects(openTools([{ ...spec, url }]), fails('invalid', /URL/), url);

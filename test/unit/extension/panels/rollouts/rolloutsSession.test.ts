@@ -209,7 +209,7 @@ test('a resume that sets files aside reloads the run', limit, async () => {
 	dispose();
 });
 
-test('a sleeping view receives nothing, and catches up when it wakes', limit, async () => {
+test('a hidden view receives nothing, and catches up when it is shown again', limit, async () => {
 	const run = newRun();
 	await writeRun(run, [1], { groups: 2, size: 2 });
 	const { session, model, groupReady, until, events, dispose } = connect(run);
