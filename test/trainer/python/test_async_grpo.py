@@ -106,6 +106,10 @@ def test_says_when_a_checkpoint_lacks_its_batches(model: str, tmp_path: Path) ->
     _, saved = train(whole_recipe, tmp_path)
     file = tmp_path / "2" / "trainer" / AHEAD
     assert sorted(json.loads(file.read_text())) == ["2", "3"]
+    batches = json.loads(file.read_text())
+    del batches["3"]
+    file.write_text(json.dumps(batches))
+    assert len(train(whole_recipe, resume=saved[2])[0].of("alert")) == 1
     file.unlink()
     driver, _ = train(whole_recipe, resume=saved[2])
     assert [alert["message"] for alert in driver.of("alert")] == [
@@ -117,6 +121,16 @@ def test_says_when_a_checkpoint_lacks_its_batches(model: str, tmp_path: Path) ->
         with pytest.raises(Failure, match="Resume from another checkpoint") as caught:
             saved_batches(str(file.parent))
         assert caught.value.reason == "corrupt"
+
+
+def test_trains_a_chat_model(llama_folder: Path) -> None:
+    settings = {"template": {"prompt": "{prompt}", "think": None, "answer": None, "chat": True, "system": "Add."}}
+    driver, _ = train({**recipe(str(llama_folder), [async_stage(2, max_completion_length=12)]), **settings})
+    row = driver.steps[0]["rollouts"][0]
+    assert [message["role"] for message in row["prompt"]] == ["system", "user"], row["prompt"]
+    assert [message["role"] for message in row["completion"]] == ["assistant"]
+    (request, *_) = driver.of("rewards/score")
+    assert request["rows"][0]["prompt"].endswith("<|assistant|>")
 
 
 def test_answers_requests_with_the_policy_while_it_samples(model: str) -> None:

@@ -103,13 +103,12 @@ class AsyncRollouts:
         self._next = step // self._updates
         resumed_from = self._trainer.resumed_from
         saved = {} if resumed_from is None else saved_batches(resumed_from)
-        if saved is None:
+        if step > 0 and not saved.keys() >= set(self._ahead.earlier(self._next)):
             self._context.alert(
                 "warning",
                 "The checkpoint lacks the batches that were sampled ahead. They are sampled with newer weights, so the "
                 "run differs from an uninterrupted one.",
             )
-            saved = {}
         for index in saved:
             self._pose(index)
         self._ahead.begin(saved)

@@ -63,6 +63,10 @@ class BatchesAhead:
         self._cancelled = threading.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sampler")
 
+    def earlier(self, first: int) -> range:
+        """Returns the batches that are sampled with weights from before the first update on batch `first`."""
+        return range(first, min(first + self._ahead, self._count))
+
     def begin(self, saved: dict[int, SampledBatch]) -> None:
         """Sets the batches that a checkpoint contains."""
         for index, batch in saved.items():
@@ -101,7 +105,7 @@ class BatchesAhead:
         older = {
             index: sampled.result()
             for index, (version, sampled) in self._batches.items()
-            if index >= first and version < self._version
+            if index >= first and version < self._version and sampled.exception() is None
         }
         (folder / AHEAD).write_text(json.dumps({str(index): asdict(batch) for index, batch in older.items()}))
 
@@ -116,11 +120,11 @@ class BatchesAhead:
         return SampledBatch(version, [Completion(sample.tokens, sample.logprobs) for sample in samples])
 
 
-def saved_batches(folder: str) -> dict[int, SampledBatch] | None:
-    """Returns the batches in the trainer part of a checkpoint, or None if it has no such file. Raises `corrupt`."""
+def saved_batches(folder: str) -> dict[int, SampledBatch]:
+    """Returns the batches in the trainer part of a checkpoint. Raises Failure `corrupt`."""
     path = Path(folder) / AHEAD
     if not path.is_file():
-        return None
+        return {}
     try:
         return {
             int(index): SampledBatch(

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-from typing import TYPE_CHECKING, Any, TypeVar
-
-from transformers import Trainer
+from typing import TYPE_CHECKING, Any
 
 from ..course import checkpoint
 from ..failure import Failure
 
 if TYPE_CHECKING:
     from ..course.context import Context
-
-T = TypeVar("T", bound=type[Trainer])
 
 SKIPPED_UPDATES = 20
 """Maximum number of consecutive updates that the float16 loss scaler can skip before training fails. It halves the
@@ -58,9 +53,3 @@ class Gated:
         super()._load_optimizer_and_scheduler(checkpoint_folder)
         if checkpoint_folder is not None:
             checkpoint.load_counters(self, checkpoint_folder)
-
-
-@functools.cache
-def gated(base: T) -> T:
-    """Returns a TRL trainer class with gate, metrics and control. It computes the same results as `base`."""
-    return type(f"Gated{base.__name__}", (Gated, base), {})
