@@ -46,7 +46,7 @@ export class ContextChart {
 				element(
 					'p',
 					{ class: 'quiet' },
-					`${formatCount(totals.counted)} of ${formatCounted(totals.answers, 'response')} report token usage.`,
+					`Token usage is known for ${formatCount(totals.counted)} of ${formatCounted(totals.answers, 'response')}.`,
 				),
 			);
 		}
