@@ -5,7 +5,6 @@ const plain: readonly TrainerName[] = [
 		'reward',
 		'rewards/{name}/mean',
 		'rewards/{name}/std',
-		'kl',
 		'clip_ratio/low_mean',
 		'clip_ratio/low_min',
 		'clip_ratio/high_mean',
@@ -38,6 +37,12 @@ const plain: readonly TrainerName[] = [
 		'tools/call_frequency',
 		'tools/failure_frequency',
 	),
+	{
+		name: 'kl',
+		canonical: 'kl',
+		differs:
+			'With AsyncGRPOTrainer, the divergence between the policy and the policy that sampled instead of the reference.',
+	},
 	{
 		name: 'reward_std',
 		canonical: 'reward_std',
