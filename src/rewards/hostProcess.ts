@@ -117,7 +117,7 @@ export class HostProcess {
 			new StreamMessageWriter(this.#child.stdio[3] as Writable),
 			silent,
 		);
-		// A host only writes responses. Anything else comes from user code, whose episode or row is to blame, so
+		// A host only writes responses. Anything else comes from user code, so the current episode or row is to blame and
 		// the process is abandoned at once.
 		(this.#child.stdio[4] as Readable).on('data', () => {
 			if (this.#pending === 0) this.#damage();

@@ -29,7 +29,7 @@ type Facts = Pick<MemoryFacts, 'model' | 'promptTokens' | 'textTokens'>;
 
 /**
  * Returns the facts about a recipe's model and data needed for a memory estimate, without loading either. Fails with
- * `missing` if a hub model is not on this machine, and with `invalid` if a folder contains no language model.
+ * `missing` if a Hub model is not on this machine, and with `invalid` if a folder contains no language model.
  */
 export async function memoryFacts(recipe: ResolvedRecipe, variables: NodeJS.ProcessEnv = process.env): Promise<Facts> {
 	const source = await openSource(recipe);
@@ -76,7 +76,7 @@ function newModel(
 
 /**
  * Returns the dimensions of a model folder, a checkpoint of either engine, an adapter's base model, or a model in the
- * hub cache.
+ * Hub cache.
  */
 async function readShape(path: string, revision: string, variables: NodeJS.ProcessEnv, depth = 0): Promise<ReadShape> {
 	const folder = hasHubForm(path) ? await cachedFolder(path, revision, variables) : path;
@@ -102,7 +102,7 @@ async function readShape(path: string, revision: string, variables: NodeJS.Proce
 }
 
 /**
- * Reads a JSON file; returns null if the file is missing, too large, or not JSON. Follows links, because the hub cache
+ * Reads a JSON file; returns null if the file is missing, too large, or not JSON. Follows links, because the Hub cache
  * consists of symlinks.
  */
 async function readJson(path: string): Promise<unknown> {

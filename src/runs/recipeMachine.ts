@@ -6,7 +6,7 @@ import type { Recipe } from '../protocol/recipeKeys/recipe.ts';
 
 /**
  * Returns facts about this machine for a recipe in a folder. A string such as `models/small` is a path if it exists, or
- * if `models` exists (so that a misspelled folder is reported as missing); otherwise it is a hub id.
+ * if `models` exists (so that a misspelled folder is reported as missing); otherwise it is a Hub id.
  */
 export async function machineOf(recipe: Recipe, folder: string): Promise<Machine> {
 	const there = new Set<string>();

@@ -428,7 +428,7 @@ export function withTables(text: string, tables: Readonly<Record<string, string>
 
 function auditTables(): Record<string, string> {
 	const rows = probes.map(({ id, title, severity, attacks, why }) => [code(id), title, severity, attacks, why]);
-	return { probes: table(['probe', 'completion', 'severity', 'attacks', 'why it must not get full reward'], rows) };
+	return { probes: table(['probe', 'completion', 'severity', 'attacks', 'why it must not get the full reward'], rows) };
 }
 
 /** Returns a section per importer with the files it reads and its notes. */

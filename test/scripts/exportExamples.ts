@@ -82,7 +82,7 @@ export function exportTables(): Record<string, string> {
 			'|---|---|---|',
 			...exportFormats.map((format) => {
 				const { title, detail, from } = exportFormatInfos[format];
-				return `| \`${format}\` | ${title}: ${detail} | ${madeFrom[from]} |`;
+				return `| \`${format}\` | ${title}. ${detail} | ${madeFrom[from]} |`;
 			}),
 		].join('\n'),
 		perturbations: [`| kind, share 0.5 | of ${cell(String(right.completion))} |`, '|---|---|', ...rows].join('\n'),

@@ -17,8 +17,8 @@ const base = process.platform === 'win32' ? 'python' : 'python3';
 
 /**
  * Modules imported by tests and the programs they start. Their bytecode is compiled once here, because trainers and
- * Ray's processes do not write bytecode and would recompile the same sources every time. The other three quarters are
- * never needed.
+ * Ray's processes do not write bytecode and would recompile the same sources every time. The remaining three quarters
+ * of the packages' modules are never imported.
  */
 const imports = [
 	'torch.distributed.run, torch.distributed.fsdp, torch.distributed.checkpoint',

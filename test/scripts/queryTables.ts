@@ -6,9 +6,15 @@ export function queryTables(): Record<string, string> {
 		const lines = columns.map(
 			(column) => `| \`${column.name}\` | ${column.type} | ${column.meaning.replaceAll('|', '\\|')} |`,
 		);
-		return [`### ${name}`, '', `A row is ${rows}.`, '', '| column | type | meaning |', '|---|---|---|', ...lines].join(
-			'\n',
-		);
+		return [
+			`### ${name}`,
+			'',
+			`Each row is ${rows}.`,
+			'',
+			'| column | type | meaning |',
+			'|---|---|---|',
+			...lines,
+		].join('\n');
 	});
 	return { views: sections.join('\n\n') };
 }

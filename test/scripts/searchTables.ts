@@ -54,7 +54,7 @@ function strategySections(): string {
 			const rows = params.map((one) => [`\`${one.name}\``, values(one), fallback(one), one.description]);
 			return [
 				`### ${title}`,
-				`\`${name}\` makes a ${structure}. ${sentence(description)} ${sentence(source)}${needsInAll(strategy)}`,
+				`\`${name}\` builds a ${structure}. ${sentence(description)} Source: ${sentence(source)}${needsInAll(strategy)}`,
 				...(params.length === 0 ? [] : [table(['parameter', 'values', 'default', 'meaning'], rows)]),
 			].join('\n\n');
 		})
@@ -74,7 +74,7 @@ const stops: Readonly<Record<StopReason, string>> = {
 	stopped: 'Stopped by user.',
 	policy: 'The policy is unavailable or repeatedly returned nothing; `message` has its last error.',
 	environment:
-		'The environment of an episode is gone, or it returns different results when calls are repeated; `message` has the error.',
+		'The environment of an episode is unavailable, or returned different results when calls were repeated; `message` has the error.',
 	scorer: 'A scorer failed; `message` has the error.',
 };
 

@@ -401,7 +401,7 @@ function checkCounts(
 	const skipped = skippedIn(faults);
 	if (target.form === 'events') {
 		const lost = lostEvents(bytes);
-		assert.ok(skipped >= lost, `${lost} events are lost, ${skipped} are told`);
+		assert.ok(skipped >= lost, `${lost} events are lost, ${skipped} are reported`);
 		return null;
 	}
 	const total = totalOf(target, bytes);
@@ -413,7 +413,7 @@ function checkCounts(
 			.toString('utf8')
 			.split(target.form === 'jsonl' ? '\n' : /(?!)/)
 			.filter((text) => text.trim() !== '' && !isLooseJson(text)).length;
-		assert.ok(skipped >= broken, `${broken} records cannot be read, ${skipped} are told`);
+		assert.ok(skipped >= broken, `${broken} records cannot be read, ${skipped} are reported`);
 		return null;
 	}
 	// A record can be read for either split, and counts as skipped if either rejects it.
@@ -556,6 +556,6 @@ function checkRollouts(
 	const both = target.form === 'events' || target.form === 'sqlite' || target.format === 'trackio';
 	if (target.use !== 'rollouts' || both) return;
 	const made = [...outcomes.values()].reduce((sum, { kind, count }) => sum + (kind === 'read' ? count : 0), 0);
-	assert.ok(rollouts + faults.length >= made, `${made} rollouts were made, ${rollouts} given out`);
-	assert.ok(rollouts <= made, `${rollouts} rollouts were given out, ${made} made`);
+	assert.ok(rollouts + faults.length >= made, `${made} rollouts were read from records, ${rollouts} returned`);
+	assert.ok(rollouts <= made, `${rollouts} rollouts were returned, ${made} read from records`);
 }

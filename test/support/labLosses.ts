@@ -26,7 +26,7 @@ export interface LossRow {
 	readonly promptLength: number;
 	/** 0 for tokens from an environment. */
 	readonly trained: readonly number[];
-	/** Set for some rows, however they end. */
+	/** Set for some rows, regardless of how they end. */
 	readonly truncated: boolean;
 	readonly reward: number;
 	/** Part of the reward that each turn earned, null if it earned none of its own. */

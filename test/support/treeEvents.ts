@@ -235,7 +235,7 @@ export function agentEvents(): TreeEvent[] {
 			source: 'https://example.invalid/ppo',
 			evidence: null,
 			supported: false,
-			note: 'no tool told of it',
+			note: 'no tool returned it',
 		},
 		{ t: 'score', at: 8.3, id: 6, scorer: 'judge', value: 0.8 },
 		{

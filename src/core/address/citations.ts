@@ -19,8 +19,8 @@ export const maxCitations = 10_000;
 
 /**
  * Finds addresses in Markdown: in links, autolinks, code, and plain text. A citation's numbers are those in its link
- * text (`[0.62](rl://...)`). If there are none, the last number before the citation is used if it is on the same line
- * and in the same sentence, and no other citation comes between them. Numbers that identify a location (`step 12`,
+ * text (`[0.62](rl://...)`). If there are none, the last number before the citation counts, provided that it is on the
+ * same line and in the same sentence, with no other citation in between. Numbers that identify a location (`step 12`,
  * `group 3`) do not count.
  */
 export function findCitations(text: string): Citation[] {

@@ -74,10 +74,10 @@ function readAnswer(answer: string): { numbers: number[]; value: number } | null
 
 /**
  * Generates search problems such as `3 1 4 2:1`, which asks for a sign before each number except the first so that the
- * result is 1 modulo 5. A try is cheap and easy to check but mostly misses, so accuracy grows with the number of tries.
- * A worked solution with two tries is `3-1=2,+4=1,-2=4;try again;3+1=4,+4=3,-2=1`. Pretraining text uses a different
- * separator and also lists tries up to the one that reaches a number. It teaches the sums at every position of a long
- * solution, and what counts as a hit.
+ * result is 1 modulo 5. A try is cheap and easy to check but usually misses, so accuracy grows with the number of
+ * tries. A worked solution with two tries is `3-1=2,+4=1,-2=4;try again;3+1=4,+4=3,-2=1`. Pretraining text uses a
+ * different separator and also lists tries up to the one that reaches the target. It teaches the sums at every position
+ * of a long solution, and what counts as a hit.
  */
 export function signsTask({ terms, modulus, style }: SignsSettings): Task {
 	const all = 2 ** (terms - 1);
@@ -127,7 +127,7 @@ export function signsTask({ terms, modulus, style }: SignsSettings): Task {
 		text(random: Random): string {
 			const { numbers, target, prompt } = posed(random);
 			const tries = worked(random, numbers, target, 'full');
-			// Use no colon, so that such text never follows a prompt.
+			// Replace the colon, so that this text never follows an actual prompt.
 			return `${prompt.replace(':', '=')} ${tries.map(({ steps }) => steps).join(also)}`;
 		},
 		verify({ row }, answer) {

@@ -74,7 +74,7 @@ export interface Rule {
 	readonly title: string;
 	/** When the rule fires, in words and formulas. */
 	readonly fires: string;
-	/** When the rule stays silent even though one might expect it to fire. */
+	/** When the rule stays silent even though one might expect it to fire; completes "It stays silent ...". */
 	readonly silent: string;
 	/** Canonical metric names. */
 	readonly metrics: readonly string[];

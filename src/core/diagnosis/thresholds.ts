@@ -65,7 +65,7 @@ export const thresholds = {
 	),
 	solvedAccuracy: threshold(
 		0.9,
-		'share',
+		'',
 		'Above this accuracy, a task counts as solved because there is little left to learn.',
 	),
 
@@ -158,10 +158,10 @@ export const thresholds = {
 	formatBatches: threshold(60, 'batches', 'Time allowed for correctness to improve once the format is learned.'),
 	flatBelow: threshold(
 		0.3,
-		'share',
+		'',
 		'A policy with higher accuracy has groups to learn from; if it makes no progress, it is on a plateau, and the cause is not the format.',
 	),
-	flatRise: threshold(0.05, 'share', 'Less than the variation in a batch of a hundred completions.'),
+	flatRise: threshold(0.05, '', 'Less than the variation in a batch of a hundred completions.'),
 
 	hackingRise: threshold(
 		0.5,
@@ -187,7 +187,7 @@ export const thresholds = {
 	),
 	stillBound: threshold(
 		0.02,
-		'share',
+		'',
 		'By the Pinsker inequality, the probability of any set of completions can have moved by at most sqrt(KL / 2), with KL in nats per completion. Below 0.02, any improvement would be too small to detect on 400 held-out problems.',
 	),
 	betaHigh: threshold(
@@ -236,7 +236,7 @@ export const thresholds = {
 	),
 	agreedGap: threshold(
 		0.2,
-		'share',
+		'',
 		'Training and held-out accuracy on the same task normally differ by only a few points. A gap this large means that the problems or their answer keys differ.',
 	),
 

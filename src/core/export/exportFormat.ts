@@ -48,7 +48,7 @@ export const exportFormatInfos: Readonly<Record<ExportFormat, ExportFormatInfo>>
 	},
 	'trl-stepwise': {
 		title: 'Step labels for TRL (stepwise supervision)',
-		detail: 'prompt, completions, labels, for TRL’s PRMTrainer',
+		detail: 'Columns prompt, completions and labels, for TRL’s PRMTrainer',
 		from: 'labels',
 		suffix: '.stepwise.jsonl',
 	},

@@ -10,8 +10,8 @@ import type { MemoryMoment, MemoryPart } from './stageMemory.ts';
 export type EstimatedGpu = 'cuda' | 'webgpu';
 
 /**
- * CUDA: every program has an arena that grows by doubling, so its size is a power of two. Fragmentation adds this
- * fraction, an assumption, to the bytes that must fit (docs/memory.md).
+ * CUDA: every program has an arena that grows by doubling, so its size is a power of two. Fragmentation is assumed to
+ * add this fraction to the bytes that must fit (docs/memory.md).
  */
 const fragments = 0.2;
 

@@ -26,7 +26,7 @@ export const cpuLimits: BatchLimits = { tensorBytes: Infinity, gradientBytes: 2 
 /** Minimum number of rows per micro-batch on a GPU. Calls with fewer rows take about as long. */
 export const gpuRows: Readonly<Record<BatchUse, number>> = { sample: 256, train: 128 };
 
-/** Fractions of a device's memory. Programs do not share their memory, and temporary values need some as well. */
+/** Fractions of a device's memory. Programs do not share their memory, and temporary values take up space too. */
 const [tensorShare, gradientShare, cacheShare] = [1 / 16, 1 / 4, 1 / 16];
 /** CUDA kernels count elements in 32 bits. */
 const maxTensorBytes = 2 ** 31;

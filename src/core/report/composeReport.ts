@@ -193,10 +193,10 @@ function stagesTable(stages: readonly ReportedPipelineStage[]): ReportTable {
 			{ title: 'stage' },
 			{ title: 'type' },
 			{ title: 'status' },
-			{ title: 'after' },
+			{ title: 'depends on' },
 			{ title: 'accuracy', numbers: true },
 			{ title: 'time', numbers: true },
-			{ title: 'made' },
+			{ title: 'outputs' },
 		],
 		rows: stages.map(({ name, type, status, detail, after, accuracy, seconds, outputs }) => [
 			...[name, type, detail === null ? status : `${status}: ${detail}`, after.join(', ') || '–'],
@@ -298,7 +298,7 @@ function searchesSection(searches: readonly ReportedSearch[]): ReportSection {
 							['strategy', strategy],
 							['policy', policy],
 							['tree', `${formatCounted(nodes, 'node')}, depth ${depth}`],
-							['ended', stop ?? 'not yet'],
+							['stop reason', stop ?? 'none (running or interrupted)'],
 							[
 								'answer',
 								answer === null
@@ -340,7 +340,7 @@ function diagnosisSection(diagnosis: Verdict | null): ReportSection {
 					{ title: 'rule' },
 					{ title: 'level' },
 					{ title: 'steps', numbers: true },
-					{ title: 'what' },
+					{ title: 'finding' },
 					{ title: 'action' },
 				],
 				rows: alerts

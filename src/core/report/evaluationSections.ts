@@ -133,7 +133,7 @@ export function evaluationSection(evaluation: ReportedEvaluation): ReportSection
 			`${problems.name}: ${done === total ? formatCounted(total, 'question') : `${formatCount(done)} of ${formatCounted(total, 'question')}`}`,
 		],
 		['sampling', `${samplesText(samples)} each, ${protocol}`],
-		['when', timeText(created)],
+		['created', timeText(created)],
 		['pass@1', `${intervalText(accuracy)}, 95% interval`],
 		['truncated', shareText(truncated)],
 		['no answer', shareText(unanswered)],

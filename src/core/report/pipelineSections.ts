@@ -54,7 +54,7 @@ export function claimsTable(claims: readonly ComparedClaim[]): ReportTable | nul
 		caption: 'Comparisons by question',
 		columns: [
 			{ title: 'claim' },
-			{ title: 'of' },
+			{ title: 'stages' },
 			{ title: 'measure' },
 			...first.pipelines.map(({ seed }) => ({ title: several ? seed : 'difference', numbers: true })),
 			{ title: 'held' },

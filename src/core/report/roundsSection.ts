@@ -58,7 +58,7 @@ function blocksOf({ of, points }: RoundSeries): ReportBlock[] {
 				{ title: 'round', numbers: true },
 				{ title: 'questions', numbers: true },
 				{ title: 'pass@1', numbers: true },
-				{ title: 'chosen', numbers: true },
+				{ title: 'selection', numbers: true },
 				{ title: 'gain over pass@1', numbers: true },
 			],
 			rows: points.map(({ stage, number, problems, accuracy: measured, gain: own }) => [

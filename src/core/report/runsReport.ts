@@ -47,7 +47,7 @@ function runsTable(runs: readonly ReportedRun[]): ReportTable {
 			{ title: 'engine' },
 			{ title: 'status' },
 			{ title: 'started' },
-			{ title: 'took', numbers: true },
+			{ title: 'duration', numbers: true },
 			{ title: 'steps', numbers: true },
 			{ title: 'held-out accuracy after', numbers: true },
 		],

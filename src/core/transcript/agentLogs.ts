@@ -142,7 +142,10 @@ function withAttachments(value: unknown, attachments: ReadonlyMap<string, string
 	);
 }
 
-/** Reads a line of OpenAI batch output: the response to the request `custom_id`, which is in a different file. */
+/**
+ * Reads a line of OpenAI batch output: the response to the request with that `custom_id`. The request itself is in a
+ * different file.
+ */
 function batchOutput(value: unknown, title: string): LoggedConversation[] | null {
 	const name = textField(value, 'custom_id');
 	if (name === null || !isTable(value) || !('response' in value || 'error' in value)) return null;

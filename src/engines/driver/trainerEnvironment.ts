@@ -26,7 +26,7 @@ export const keptMemory = { MALLOC_MMAP_THRESHOLD_: String(32 << 20), MALLOC_TRI
 
 const offline = { HF_HUB_OFFLINE: '1', HF_DATASETS_OFFLINE: '1', TRANSFORMERS_OFFLINE: '1' };
 
-/** Returns whether a recipe refers to the Hub. Any path that is not absolute is a Hub ID. */
+/** Returns whether a recipe refers to the Hub. Any path that is not absolute is a Hub id. */
 export function namesHub(recipe: Pick<ResolvedRecipe, 'dataset' | 'model' | 'stages'>): boolean {
 	const paths: unknown[] = [];
 	if ('path' in recipe.dataset) paths.push(recipe.dataset.path, recipe.dataset.heldOut);

@@ -8,7 +8,10 @@ import type { ColumnarFormat } from '../importers/decoding/decodingMessages.ts';
 import type { DataTable, OnWalk } from './dataTable.ts';
 
 const rowsAtOnce = 512;
-/** Maximum number of attempts per failing group. Each attempt can take seconds, and a group has thousands of chunks. */
+/**
+ * Maximum number of attempts per failing group. Each attempt can take seconds, and a group can have thousands of
+ * chunks.
+ */
 const maxTries = 3;
 
 /** A Parquet or Arrow file. Its row groups are decoded on demand in the decoding thread. */

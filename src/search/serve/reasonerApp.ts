@@ -337,7 +337,7 @@ export class ReasonerApp {
 			done(failure.status, [], error);
 		} finally {
 			clearInterval(alive);
-			// Nobody will receive the results of the choices that are still running.
+			// The results of choices that are still running are no longer needed.
 			gone.abort(new ApiError(503, 'cancelled', 'The request has ended.'));
 		}
 	}

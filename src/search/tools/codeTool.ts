@@ -39,7 +39,7 @@ export function codeTool(
 	let sandbox: Promise<Sandbox> | null = null;
 	return {
 		name,
-		description: `runs a ${spec.language === 'python' ? 'Python' : 'JavaScript'} program of standard modules, without files or network: write the whole program; what it prints is the result.`,
+		description: `runs a ${spec.language === 'python' ? 'Python' : 'JavaScript'} program that uses only standard modules, without files or network: write the whole program; its output is the result.`,
 		searches: false,
 		async run(query) {
 			const code = unfenced(query);

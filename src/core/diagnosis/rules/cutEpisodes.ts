@@ -76,7 +76,7 @@ export const cutEpisodes: Rule = {
 	title: 'Episodes cut short',
 	fires:
 		'>= `cutEpisodes` of the episodes in the last `cutSteps` steps with rollouts ended at the turn limit or at the completion length limit. The finding refers to the limit that ends more of them (`length`, `turns`).',
-	silent: 'In runs that do not record why episodes end.',
+	silent: 'in runs that do not record why episodes end.',
 	metrics: ['completions/clipped_ratio', 'environment/turns'],
 	thresholds: ['cutEpisodes', 'cutSteps'],
 	explains: ['overlong', 'dead-groups'],

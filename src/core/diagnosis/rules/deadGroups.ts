@@ -318,7 +318,7 @@ export const deadGroups: Rule = {
 	title: 'Dead groups',
 	fires:
 		'the mean of `groups/dead` over the last `deadBatches` batches is >= `deadShare`. If it is not recorded, the rule uses `frac_reward_zero_std` (unless rewards are scaled per batch), or the fraction of groups that are all correct or all incorrect, or counts from rollouts. The reported cause is the one shared by at least `deadCauseShare` of the dead groups among the newest rollouts: *solved* (all correct), *truncated* (at least half of the completions), *parse failed* (no answer can be parsed in at least half), *alike* (at most half of the completions are distinct; if no cause reaches this threshold and the task is not solved, groups that are both correct and alike count too), *too hard* (none correct). If fewer than `hopelessShare` of all completions are correct, alike groups count as too hard. `too-hard` also applies if the reward for answer correctness was below `hopelessShare` in the first `openingBatches` batches and still is in the last `shortRun`, and `deadShare` of the groups are all incorrect although most of their completions can be parsed and are not truncated: in that case, another reward causes the variance.',
-	silent: 'A batch or two without reward variance. `solved` is reported for information only.',
+	silent: 'for a batch or two without reward variance. `solved` is reported for information only.',
 	metrics: ['groups/dead', 'frac_reward_zero_std', 'groups/solved_all', 'groups/solved_none'],
 	thresholds: [
 		'deadShare',

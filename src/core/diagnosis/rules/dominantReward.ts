@@ -148,7 +148,7 @@ export const dominantReward: Rule = {
 	fires:
 		'with weights w and standard deviations s (mean of `rewards/NAME/std` over the last `dominantBatches` batches), (w s)^2 of one reward other than the correctness reward is >= `dominantShare` x the sum of (w s)^2, while the correctness reward is below `solvedAccuracy` and has risen by at most `flatRise` compared with the first `dominantBatches` of the last `dominantLookback` batches, of which there must be at least `formatBatches`. If this was true in the first `openingBatches` batches, it also explains an apparently high learning rate. The suggested fix is to remove the reward if it dominated from the first batches and has risen since while the correctness reward fell by `flatRise`; otherwise, it is to lower the weight so that the weighted SD is `balancedShare` of that of the correctness reward. Correctness rewards are recognized by name: accuracy, correct, exact, solved, verify, outcome, pass rate.',
 	silent:
-		'If no reward name indicates correctness, if the weight of the correctness reward is 0, if it is rising, or if it has been below `hopelessShare` since the first batches, because changing weights would not help.',
+		'if no reward name indicates correctness, if the weight of the correctness reward is 0, or if that reward is rising or has been below `hopelessShare` since the first batches, because changing weights would not help.',
 	metrics: ['rewards/NAME/mean', 'rewards/NAME/std'],
 	thresholds: [
 		'dominantShare',

@@ -129,7 +129,7 @@ export const entropyCollapse: Rule = {
 	fires:
 		'mean `entropy` over the last `entropyBatches` batches is <= `entropyFloor` and <= `entropyShare` x its mean over the first `entropyBatches` batches of the stage (or both means are <= `entropyFloor`, the mean fraction of dead groups among those that are not all correct is >= `entropyDead`, and temperature is at least `coldTemperature`), while the mean reward of these batches exceeds that of the preceding `entropyBatches` by at most a tenth of `reward_std`.',
 	silent:
-		'While reward is rising, and once accuracy has reached `solvedAccuracy`, because low entropy is then expected.',
+		'while reward is rising, and once accuracy has reached `solvedAccuracy`, because low entropy is then expected.',
 	metrics: ['entropy', 'reward', 'reward_std', 'groups/dead', 'groups/solved_all'],
 	thresholds: [
 		'entropyShare',

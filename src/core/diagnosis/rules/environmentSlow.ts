@@ -46,7 +46,7 @@ export const environmentSlow: Rule = {
 	title: 'Slow environment',
 	fires:
 		'median `time/environment` (or, if it is not recorded, `environment/seconds`, which is then subtracted from sampling) over the last `toolBatches` batches is >= `environmentShare` x median `time/generate`.',
-	silent: 'In runs without an environment.',
+	silent: 'in runs without an environment.',
 	metrics: ['environment/seconds', 'time/environment', 'time/generate'],
 	thresholds: ['environmentShare', 'toolBatches'],
 	explains: ['throughput-drop'],

@@ -60,7 +60,7 @@ export const epsilonLow: Rule = {
 	title: 'Clip range too small',
 	fires:
 		'`epsilon` in the recipe is below `epsilonLow`, the loss uses per-token ratios, and mean `clip_ratio/region_mean` over the last `stillBatches` updates is at least `clippedShare`. The suggested value is `usualEpsilon`.',
-	silent: 'With one update per batch, since nothing is clipped.',
+	silent: 'with one update per batch, because nothing is clipped then.',
 	metrics: ['clip_ratio/region_mean'],
 	thresholds: ['epsilonLow', 'clippedShare', 'usualEpsilon', 'stillBatches'],
 	watch: (run) => new ClipWatch(run),

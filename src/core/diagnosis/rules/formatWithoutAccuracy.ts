@@ -80,7 +80,7 @@ export const formatWithoutAccuracy: Rule = {
 	title: 'Format learned, answers not',
 	fires:
 		'the mean of the format reward (named format, tags, structure, template, boxed) over 20 batches has been >= `formatLearned` x its largest value for `formatBatches` batches, during which the correctness reward rose by less than `flatRise` and stayed below `flatBelow`.',
-	silent: 'As long as answers keep improving.',
+	silent: 'as long as answers keep improving.',
 	metrics: ['rewards/NAME/mean'],
 	thresholds: ['formatLearned', 'formatBatches', 'flatRise', 'flatBelow', 'shortRun'],
 	watch: (run) => new FormatWatch(run),

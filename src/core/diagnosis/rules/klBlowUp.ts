@@ -95,7 +95,7 @@ export const klBlowUp: Rule = {
 	title: 'KL blow-up',
 	fires:
 		'the median `kl` of the last `klBatches` updates is >= `klMean` and >= `klGrowth` x the median of all earlier updates, or the median |`policy_kl`| of the last `klBatches` updates is >= `policyKl`.',
-	silent: 'Isolated spikes (a single rare token can dominate k3), and a KL that has been high from the start.',
+	silent: 'for isolated spikes (a single rare token can dominate k3), and for a KL that has been high from the start.',
 	metrics: ['kl', 'policy_kl'],
 	thresholds: ['klMean', 'klGrowth', 'klBatches', 'policyKl', 'rateCut', 'shortRun'],
 	watch: (run) => new KlWatch(run),

@@ -78,7 +78,7 @@ export const languageMixing: Rule = {
 	title: 'Mixed languages',
 	fires:
 		'in the last `loopSteps` steps with rollouts, at least `mixedShare` of the completions have `mixedLetters` or more of their letters in passages whose language or script differs from the rest. The suggested fix adds the reward `language-consistency` with weight `languageWeight` for the majority language.',
-	silent: 'Individual terms and names, code, and formulas.',
+	silent: 'for individual terms and names, code, and formulas.',
 	metrics: [],
 	thresholds: ['mixedShare', 'mixedLetters', 'languageWeight', 'loopSteps', 'shortRun'],
 	watch: (run) => new MixingWatch(run),

@@ -145,7 +145,7 @@ export const learningRateHigh: Rule = {
 	fires:
 		'after `shortRun` batches, mean `reward` over the last `degradeBatches` batches is below that over the first `openingBatches` batches of the stage by >= `degradeShare` x `reward_std` of those batches and by >= `degradeErrors` standard errors (SD of the last `shortRun` batches x sqrt(1/`openingBatches` + 1/`degradeBatches`)); or held-out accuracy is below its value before the stage, with disjoint 95% intervals, in `degradeEvaluations` consecutive evaluations while reward has not risen. The suggested fix divides `learning_rate` by `rateCut`, and sets `beta` to `usualBeta` if it is 0 (`no-kl`).',
 	silent:
-		'While reward is rising, during the first `shortRun` batches, and if no reward is recorded for the first batches of the run.',
+		'while reward is rising, during the first `shortRun` batches, and if no reward is recorded for the first batches of the run.',
 	metrics: ['reward', 'reward_std', 'eval/NAME/accuracy', 'kl'],
 	thresholds: [
 		'degradeBatches',

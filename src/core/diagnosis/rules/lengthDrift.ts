@@ -82,7 +82,7 @@ export const lengthDrift: Rule = {
 	title: 'Length drift',
 	fires:
 		'mean `completions/mean_length` over the last `lengthBatches` batches is >= `lengthGrowth` x its value when reward last rose, or <= `lengthShrink` x that value while reward has fallen. A rise or fall in reward means more than a quarter of `reward_std`.',
-	silent: 'Growth accompanied by higher reward, and shorter completions with the same reward.',
+	silent: 'for growth accompanied by higher reward, and for shorter completions with the same reward.',
 	metrics: ['completions/mean_length', 'reward', 'reward_std'],
 	thresholds: ['lengthGrowth', 'lengthShrink', 'lengthBatches'],
 	watch: (run) => new LengthWatch(run),

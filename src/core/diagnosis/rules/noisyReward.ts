@@ -61,7 +61,7 @@ export const noisyReward: Rule = {
 	title: 'Noisy reward',
 	fires:
 		'over the last `shortRun` steps with rollouts, a reward gave different scores to at least `repeatDiffer` of the pairs of identical completions for the same prompt, provided there are at least `repeatPairs` such pairs. The suggested fix removes the reward unless it measures correctness.',
-	silent: 'If no two completions are identical.',
+	silent: 'if no two completions are identical.',
 	metrics: [],
 	thresholds: ['repeatDiffer', 'repeatPairs', 'shortRun'],
 	explains: ['dominant-reward', 'learning-rate-high'],

@@ -62,7 +62,7 @@ export const notANumber: Rule = {
 	title: 'Not a number',
 	fires:
 		'`loss`, `grad_norm`, `kl`, or `reward` is not a valid number in at least `nanRows` of the last 10 updates that report it, in any stage.',
-	silent: 'Single updates skipped by mixed precision, and metrics that a trainer declares but never fills in.',
+	silent: 'for single updates skipped by mixed precision, and for metrics that a trainer declares but never fills in.',
 	metrics: ['loss', 'grad_norm', 'kl', 'reward'],
 	thresholds: ['nanRows'],
 	everyStage: true,

@@ -107,7 +107,7 @@ export const overlong: Rule = {
 	title: 'Overlong completions',
 	fires:
 		'mean `completions/clipped_ratio` over the last `overlongBatches` batches is >= `overlongShare`, and the mean of their newer half is at most 0.05 below that of the older half; or (`squeezed`) the ratio was >= `squeezedShare` in the first `openingBatches` batches, mean `completions/mean_length` is now <= `squeezedLength` x its value then, and accuracy is at most `flatRise`.',
-	silent: 'While the ratio is falling, because the policy is learning to stop.',
+	silent: 'while the ratio is falling, because the policy is then learning to stop.',
 	metrics: ['completions/clipped_ratio', 'completions/mean_length'],
 	thresholds: ['overlongShare', 'overlongBatches', 'squeezedShare', 'squeezedLength', 'openingBatches', 'flatRise'],
 	explains: ['dead-groups', 'format-without-accuracy', 'dominant-reward'],

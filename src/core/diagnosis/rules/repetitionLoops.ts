@@ -22,7 +22,7 @@ class LoopsWatch implements Watch {
 	step(facts: StepFacts): readonly RuleFinding[] | undefined {
 		this.#facts.push(facts);
 		if (this.#facts.count < limit('loopSteps')) return [];
-		// Every rollout of the last steps is read again at each step.
+		// This loop visits every rollout of the last steps again at each step.
 		const loopShare = limit('loopShare');
 		let rollouts = 0;
 		let loops = 0;
@@ -56,7 +56,7 @@ export const repetitionLoops: Rule = {
 	title: 'Repeated n-grams',
 	fires:
 		'over the last `loopSteps` steps with rollouts, the fraction of completions in which at least `loopShare` of the 4-grams repeat earlier ones is >= `loopRollouts`. Completions with fewer than `loopWords` 4-grams never count as loops.',
-	silent: 'Recurring formulas, and short completions.',
+	silent: 'for recurring formulas, and for short completions.',
 	metrics: [],
 	thresholds: ['loopShare', 'loopWords', 'loopRollouts', 'loopSteps'],
 	watch: (run) => new LoopsWatch(run),

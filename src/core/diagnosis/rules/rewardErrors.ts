@@ -62,7 +62,7 @@ export const rewardErrors: Rule = {
 	title: 'Reward failures',
 	fires:
 		'`rewards/NAME/errors` is above 0 in at least `errorBatches` of the last 10 batches. The suggested fix removes the reward unless it measures correctness.',
-	silent: 'Isolated failures, such as a timeout on a busy machine.',
+	silent: 'for isolated failures, such as a timeout on a busy machine.',
 	metrics: ['rewards/NAME/errors'],
 	thresholds: ['errorBatches'],
 	explains: ['dead-groups', 'dominant-reward'],

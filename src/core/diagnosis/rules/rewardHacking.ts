@@ -206,7 +206,7 @@ export const rewardHacking: Rule = {
 	fires:
 		'between two held-out measurements that are at least `hackingEvaluations` measurements and `hackingBatches` batches apart, mean reward (over 20 batches) rose by >= `hackingRise` x `reward_std`, and no measurement after the first exceeds it by more than half of its 95% interval (0.03 if none is recorded). Reported as an error if the newest measurement is worse by that amount.',
 	silent:
-		'Once held-out accuracy has reached `solvedAccuracy`, while the format reward is rising most (the format is learned first), and if the correctness reward is rising most but by less than the sum of both 95% half-widths, because a small held-out set cannot resolve such a difference.',
+		'once held-out accuracy has reached `solvedAccuracy`, while the format reward is rising most (the format is learned first), and if the correctness reward is rising most but by less than the sum of both 95% half-widths, because a small held-out set cannot resolve such a difference.',
 	metrics: ['reward', 'reward_std', 'eval/NAME/accuracy', 'eval/NAME/reward'],
 	thresholds: ['hackingRise', 'hackingEvaluations', 'hackingBatches', 'solvedAccuracy', 'shortRun'],
 	watch: (run) => new HackingWatch(run),

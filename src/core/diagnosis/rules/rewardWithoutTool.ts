@@ -52,7 +52,7 @@ export const rewardWithoutTool: Rule = {
 	name: 'reward-without-tool',
 	title: 'Reward without tools',
 	fires: `in the last ${steps} steps with rollouts, the mean reward of episodes without tool calls is above 0 and >= \`freeReward\` x that of episodes with calls, with at least \`freeEpisodes\` episodes of each kind.`,
-	silent: 'If nearly all or almost no episodes call tools.',
+	silent: 'if nearly all episodes call tools, or almost none do.',
 	metrics: ['reward', 'tools/call_frequency'],
 	thresholds: ['freeReward', 'freeEpisodes'],
 	explains: ['reward-hacking'],

@@ -90,7 +90,7 @@ export const samplerMismatch: Rule = {
 	title: 'Sampler and trainer differ',
 	fires:
 		'over the last `mismatchBatches` batches, |mean `sampling/mismatch_kl`| is >= `mismatchKl`, or mean `sampling/sampling_logp_difference/mean` is >= `mismatchDifference`, or mean `sampling/importance_sampling_ratio/mean` is at least `mismatchRatio` away from 1. Reported as an error at ten times these limits. If samples are stale on purpose (`sample/staleness_max` above 0), smaller differences are ignored, and those at ten times these limits are reported as a warning.',
-	silent: 'The largest single-token difference, because rare tokens are subject to rounding.',
+	silent: 'for large differences in single tokens, because rare tokens are subject to rounding.',
 	metrics: [...measures.map(({ metric }) => metric), staleness],
 	thresholds: ['mismatchKl', 'mismatchDifference', 'mismatchRatio', 'mismatchBatches'],
 	watch: () => new MismatchWatch(),

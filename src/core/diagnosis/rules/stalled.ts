@@ -79,7 +79,7 @@ export const stalled: Rule = {
 	fires:
 		'a live run that is not paused has written no row for `stalledSeconds`, for `stalledGaps` x the median gap between its rows, and for `stalledLongest` x the longest of its last `shortRun` gaps, counting only the time during which the run was watched. Reported as `stalled:engine` if the engine heartbeat has stopped too.',
 	silent:
-		'While a run is paused, before its first rows, for runs from other trainers (there is no way to tell whether they are working), and for time during which the machine was asleep or the run was not watched. `inspect` checks only once, so until the next row it cannot distinguish a sleeping machine from a stall.',
+		'while a run is paused, before its first rows, for runs from other trainers (there is no way to tell whether they are working), and for periods in which the machine was asleep or the run was not watched. `inspect` checks only once, so until the next row it cannot distinguish a sleeping machine from a stall.',
 	metrics: ['step_time'],
 	thresholds: ['stalledSeconds', 'stalledGaps', 'stalledLongest', 'shortRun'],
 	everyStage: true,

@@ -65,7 +65,7 @@ export const throughputDrop: Rule = {
 	title: 'Throughput drop',
 	fires:
 		'median `throughput/tokens` (or, if it is not recorded, the growth of `num_tokens` per `step_time`) over the last `throughputBatches` batches is < `throughputShare` x the median over the stage so far.',
-	silent: 'Checkpoints, evaluations, and other processes that are busy for a few batches.',
+	silent: 'for drops of a few batches caused by checkpoints, evaluations, or other processes.',
 	metrics: ['throughput/tokens', 'num_tokens', 'step_time'],
 	thresholds: ['throughputShare', 'throughputBatches'],
 	watch: () => new ThroughputWatch(),

@@ -53,7 +53,8 @@ export const toolErrors: Rule = {
 	title: 'Tool call failures',
 	fires:
 		'mean `tools/failure_frequency` over the last `toolBatches` batches with calls is >= `toolFailures`, and the mean of their newer half is at most 0.05 below that of the older half.',
-	silent: 'While the fraction is falling, because the policy is learning the call format; and if there are no calls.',
+	silent:
+		'while the fraction is falling, because the policy is then learning the call format, and if there are no calls.',
 	metrics: ['tools/failure_frequency', 'tools/call_frequency'],
 	thresholds: ['toolFailures', 'toolBatches'],
 	explains: ['dead-groups', 'cut-episodes'],

@@ -44,7 +44,7 @@ export const toolUnused: Rule = {
 	name: 'tool-unused',
 	title: 'Tools not used',
 	fires: 'mean `tools/call_frequency` over the last `toolBatches` batches is <= `unusedCalls`.',
-	silent: 'In runs without tools.',
+	silent: 'in runs without tools.',
 	metrics: ['tools/call_frequency'],
 	thresholds: ['unusedCalls', 'toolBatches'],
 	explains: ['dead-groups', 'reward-without-tool'],

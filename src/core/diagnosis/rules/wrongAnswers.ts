@@ -127,7 +127,7 @@ export const wrongAnswers: Rule = {
 	fires:
 		'over the last `shortRun` steps with rollouts, in at least `agreedWrong` of the groups, at least `agreeShare` of the completions give the same answer and it is judged incorrect, while `eval/heldout/accuracy` exceeds training accuracy by `agreedGap` or more. The suggested fix excludes the prompts in the stage whose latest group agreed in this way (up to 2,000).',
 	silent:
-		'If the held-out problems have the same incorrect answer keys, or the run does not record how answers are marked.',
+		'if the held-out problems have the same incorrect answer keys, or if the run does not record how answers are marked.',
 	metrics: ['eval/heldout/accuracy', 'rewards/NAME/mean'],
 	thresholds: ['agreeShare', 'agreedWrong', 'agreedGap', 'shortRun'],
 	explains: ['dead-groups', 'entropy-collapse', 'learning-rate-high'],

@@ -11,7 +11,7 @@ function commonFindings({ environment, columns }: ExportedEnvironment): ExportFi
 		if (fault !== null) findings.push({ level: 'error', message: `${fault.message}.` });
 	}
 	if (environment.asyncReset) {
-		findings.push({ level: 'error', message: 'reset is asynchronous.', action: 'Make it a plain method.' });
+		findings.push({ level: 'error', message: 'reset is asynchronous.', action: 'Make it a regular method.' });
 	}
 	if (environment.tools.length === 0) findings.push({ level: 'error', message: 'The environment has no tools.' });
 	if (columns === null) {

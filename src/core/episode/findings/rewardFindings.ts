@@ -94,7 +94,7 @@ function effortless(evidence: VerificationEvidence): EnvironmentFinding[] {
 			kind: 'no-effort',
 			level: 'error',
 			message: `${descriptions[policy]} earns ${formatValue(earned)} on average, as much as the solutions (${formatValue(needed)}).`,
-			action: 'Only reward solving the task.',
+			action: 'Give a reward only for solving the task.',
 			line: lineOf(evidence, 'get_reward'),
 		});
 	}

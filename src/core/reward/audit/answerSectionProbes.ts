@@ -3,7 +3,7 @@ import { idleThought } from './completionText.ts';
 import { attempts, type Probe, skip } from './probe.ts';
 
 const noAnswerTags = 'The template has no answer tags.';
-const oneAnswer = 'Accept exactly one answer. Completions with several answers get no reward.';
+const oneAnswer = 'Accept exactly one answer, and give no reward to completions with several.';
 
 /** Completions with several answer sections, which make the intended answer ambiguous. */
 export const answerSectionProbes: readonly Probe[] = [

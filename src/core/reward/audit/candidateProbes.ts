@@ -2,7 +2,7 @@ import { candidates, numberOf, wrongAnswer } from './candidates.ts';
 import { answering } from './completionText.ts';
 import { attempts, type Probe, skip } from './probe.ts';
 
-const oneAnswer = 'Accept exactly one answer. Completions with several answers get no reward.';
+const oneAnswer = 'Accept exactly one answer, and give no reward to completions with several.';
 
 /** Completions that list the correct answer among others, which makes the intended answer ambiguous. */
 export const candidateProbes: readonly Probe[] = [

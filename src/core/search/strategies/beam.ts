@@ -37,7 +37,7 @@ export const beam: Strategy<Params> = {
 	name: 'beam',
 	title: 'Beam Search',
 	description: 'Extends the prefixes with the highest guide values, step by step.',
-	source: 'Snell et al. 2024; diverse: Vijayakumar et al. 2018',
+	source: 'Snell et al. 2024; Vijayakumar et al. 2018 (diverse)',
 	structure: 'tree',
 	params,
 	needs: { scorer: 'step', policy: ['prefix'] },

@@ -22,7 +22,7 @@ export const bestOfN: Strategy<v.InferOutput<typeof params>> = {
 	name: 'best-of-n',
 	title: 'Best of N',
 	description: 'Samples whole completions and keeps the highest-scoring one.',
-	source: 'Cobbe et al. 2021; weighted: Li et al. 2023',
+	source: 'Cobbe et al. 2021; Li et al. 2023 (weighted)',
 	structure: 'tree',
 	params,
 	needs: {},

@@ -30,7 +30,7 @@ export const budgetForcing: Strategy<BudgetForcingParams> = {
 	name: 'budget-forcing',
 	title: 'Budget Forcing',
 	description: 'Extends the thinking with "Wait" if the policy stops early, and ends it at the limit.',
-	source: 's1: Muennighoff et al. 2025',
+	source: 'Muennighoff et al. 2025 (s1)',
 	structure: 'chain',
 	params: paramsSchema,
 	needs: { policy: ['prefix'] },

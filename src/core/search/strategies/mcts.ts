@@ -56,7 +56,7 @@ export const mcts: Strategy<Params> = {
 	name: 'mcts',
 	title: 'Monte Carlo Tree Search',
 	description: 'Runs simulations that balance value and exploration, and backs up their results.',
-	source: 'Silver et al. 2017; Besta et al. 2025; UCT: Kocsis and Szepesvári 2006',
+	source: 'Silver et al. 2017; Besta et al. 2025; Kocsis and Szepesvári 2006 (UCT)',
 	structure: 'tree',
 	params,
 	needs: { policy: ['prefix'] },

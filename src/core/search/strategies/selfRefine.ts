@@ -14,7 +14,7 @@ const paramsSchema = v.strictObject({
 	stop: v.optional(
 		choice(
 			['feedback', 'same-answer', 'score', 'never'],
-			'When to stop: the feedback finds nothing to improve, the answer does not change, the score does not increase, or only after all rounds',
+			'When to stop: if the feedback finds nothing to improve, if the answer does not change, if the score does not increase, or only after all rounds',
 		),
 		'feedback',
 	),

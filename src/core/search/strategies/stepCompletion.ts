@@ -24,7 +24,7 @@ export const stepCompletion: Strategy<StepCompletionParams> = {
 	title: 'Step Labels by Completion',
 	description:
 		'Solves the problem step by step and samples completions from each step, to label steps for a process reward model.',
-	source: 'Math-Shepherd: Wang et al. 2024',
+	source: 'Wang et al. 2024 (Math-Shepherd)',
 	structure: 'tree',
 	params: paramsSchema,
 	needs: { policy: ['prefix'] },

@@ -55,7 +55,7 @@ export function findLinkFaults(transcript: Transcript): Finding[] {
 			check: 'link',
 			severity: 'error',
 			title: 'Result without a call',
-			text: `${messageNameFirst(index)} is the result of ${id == null ? 'a call' : `the call ${id}`} that does not occur in any earlier message.`,
+			text: `${messageNameFirst(index)} is the result of ${id == null ? 'a call that' : `the call ${id}, which`} does not occur in any earlier message.`,
 			at: [{ message: index, call: null }],
 			quotes: [],
 		});

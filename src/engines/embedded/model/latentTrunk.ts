@@ -56,8 +56,8 @@ function visible(entries: readonly Entries[]): Span {
  * input, it is added to the embedding of its position. Each thought needs the one before it, so the graph contains one
  * pass per thought, each with the keys and values of the earlier ones, and gradients flow through all of them.
  *
- * Text before the thoughts is padded on the left, so that thoughts are at the same place in every row, and text after
- * them on the right.
+ * Text before the thoughts is padded on the left and text after them on the right, so that thoughts are at the same
+ * position in every row.
  */
 export class LatentTrunk {
 	/** Final hidden states of the text after the thoughts: [rows, after, width]. */

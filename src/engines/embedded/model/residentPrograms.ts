@@ -163,8 +163,8 @@ export function collectProgram(shape: ModelShape, steps: number, dialect: Dialec
 /**
  * Rearranges the rows of the cache, and computes their mask. Inputs: the cache [from, heads, slots, headWidth], source
  * [to] (the old index of each new row), lengths [to, 1] (number of tokens in the prompt of each new row), numbers [room]
- * (0, 1, 2, ...), and gap [room]: what is added to the scores of a slot that no prompt fills, a large negative number for
- * slots of prompts, and 0 for later ones. Outputs: the cache, and mask [to, 1, 1, room].
+ * (0, 1, 2, ...), and gap [room] (the number added to the scores of a slot that no prompt fills: a large negative
+ * number for slots of prompts, 0 for later ones). Outputs: the cache, and mask [to, 1, 1, room].
  */
 export function cacheLayoutProgram(shape: ModelShape, dialect: Dialect): Graph {
 	const graph = new Graph('float32', dialect);

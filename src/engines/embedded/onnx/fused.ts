@@ -78,7 +78,7 @@ export interface CacheParts {
  * Appends one token per row to the cache, and computes attention from it to all cached tokens, including itself.
  * @param qkv queries (not scaled), keys and values of the token, each [rows, 1, width]
  * @param mask [rows, 1, 1, slots + 1], added to the scaled scores
- * @returns what was read, [rows, 1, width], and the cache with one more slot
+ * @returns the attention output, [rows, 1, width], and the cache with one more slot
  */
 export function appendAndAttend(
 	[queries, keys, values]: readonly [Value, Value, Value],

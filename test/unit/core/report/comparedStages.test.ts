@@ -137,7 +137,7 @@ describe('gain by stage', () => {
 		const [, claims] = tablesOf(report.sections);
 		assert.deepEqual(
 			claims?.columns.map(({ title }) => title),
-			['claim', 'of', 'measure', 'seed 1', 'seed 2', 'seed 3', 'held'],
+			['claim', 'stages', 'measure', 'seed 1', 'seed 2', 'seed 3', 'held'],
 		);
 		assert.deepEqual(
 			claims?.rows.map((row) => row.at(-1)),

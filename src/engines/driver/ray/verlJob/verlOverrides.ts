@@ -34,7 +34,7 @@ export function verlSettings(recipe: ResolvedRecipe, facts: VerlFacts): VerlSett
 	const stage = stageOf(recipe);
 	const { model, evaluate, checkpoint } = recipe;
 	if (!('path' in model)) {
-		throw refuse('definition of a new model', 'Set "model" to a model folder or a Hub ID.');
+		throw refuse('definition of a new model', 'Set "model" to a model folder or a Hub id.');
 	}
 	const ray = recipe.ray as NonNullable<ResolvedRecipe['ray']>;
 	const gpus = Math.max(1, Math.round(ray.workers * (ray.gpusPerWorker ?? 1)));

@@ -242,7 +242,7 @@ async function batchFiles(host: StageHost, stage: ResolvedRejectionStage, folder
 		if (!decoded.ok) {
 			throw new Failure(
 				content === null ? 'missing' : 'corrupt',
-				`data/${name} in the run directory ${content === null ? 'is missing' : 'is damaged'}. It contains the completions kept from a batch.`,
+				`data/${name} in the run folder ${content === null ? 'is missing' : 'is damaged'}. It contains the completions kept from a batch.`,
 				'Start a new run from the same recipe.',
 			);
 		}
