@@ -101,7 +101,7 @@ export const indexViews: readonly IndexView[] = [
 	},
 	{
 		name: 'groups',
-		rows: 'the rollouts of one prompt at one step',
+		rows: 'a group: the rollouts of one prompt at one step',
 		columns: [
 			run,
 			split,
