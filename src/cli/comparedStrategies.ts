@@ -47,7 +47,7 @@ export async function comparedStrategyOf(written: string): Promise<ComparedStrat
 function wrong(written: string, part: string): Failure {
 	return new Failure(
 		'invalid',
-		`--strategy "${written}" has "${part}".`,
+		`--strategy "${written}" contains "${part}", which is not valid.`,
 		`Use the format "best-of-n n=4,16 judge=value tokens<=1000,4000" (limits: ${budgets.join(', ')}).`,
 	);
 }

@@ -56,7 +56,7 @@ const options = {
 	replace: flag('Replace an existing file.'),
 	format: text('NAME', 'Trainer format to read the folder as, if several match.'),
 	...group('Selection', {
-		steps: text('A-B', 'Steps A to B; A alone for one step, A- for all steps from A.'),
+		steps: text('A-B', 'Steps A to B; A for one step, A- for step A and all later ones.'),
 		'min-reward': number('X', 'Min reward.'),
 		'max-reward': number('X', 'Max reward.'),
 		correct: flag('Only completions that the accuracy reward scores as correct.'),

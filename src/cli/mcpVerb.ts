@@ -102,7 +102,7 @@ async function serveUntilInterrupted({ create, port, token, output }: HttpServic
 			port,
 			token: secret,
 			createServer: create,
-			onFault: (error) => output.line(printable(`fault: ${error.message}`)),
+			onFault: (error) => output.line(printable(`error: ${error.message}`)),
 		});
 		// Print a generated token once; a user-supplied token is already known.
 		output.object({ kind: 'listening', url: server.url, port: server.port, token: token === null ? secret : null });

@@ -63,7 +63,7 @@ function reportOf({ rows, steps, columns, differences, remarks, equal }: Rescori
 	});
 	const examples = differences.map(
 		({ step, group, index, reward, recorded, now, error }) =>
-			`step ${step}, group ${group}, completion ${index}: ${reward} was ${valueText(recorded)}, is ${valueText(now)}${error ? ` (${error})` : ''}`,
+			`step ${step}, group ${group}, completion ${index}: ${reward} was ${valueText(recorded)}, is now ${valueText(now)}${error ? ` (${error})` : ''}`,
 	);
 	const more = columns.reduce((sum, { different }) => sum + different, 0) - differences.length;
 	return [

@@ -188,7 +188,7 @@ function report(output: CliOutput, session: SearchSession, { outcome, totals, me
 		...totals,
 	});
 	const episodes = session.spec.environment !== undefined;
-	const verdict = correct === null ? '' : correct ? '  (right)' : '  (wrong)';
+	const verdict = correct === null ? '' : correct ? '  (correct)' : '  (incorrect)';
 	const bound = isOracle(session) ? '  selected with the gold answer: an upper bound, not a result' : '';
 	output.line(
 		episodes

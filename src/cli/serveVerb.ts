@@ -91,7 +91,7 @@ export const serveVerb = defineVerb({
 					onFault: (error) => {
 						const failure = Failure.from(error);
 						output.object({ kind: 'fault', error: failure.toJSON() });
-						output.line(printable(`fault: ${failure.toString()}`));
+						output.line(printable(`error: ${failure.toString()}`));
 					},
 				});
 				const { url, model } = server;

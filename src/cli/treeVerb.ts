@@ -63,7 +63,7 @@ function searchLines({ events }: ReadTree): string[] {
 	const end = events.findLast(({ t }) => t === 'end' || t === 'resume');
 	const line = `${start.strategy}, policy ${start.policy.name}`;
 	if (end?.t !== 'end') return [`${line}; not finished`];
-	const verdict = end.correct === true ? ' (right)' : end.correct === false ? ' (wrong)' : '';
+	const verdict = end.correct === true ? ' (correct)' : end.correct === false ? ' (incorrect)' : '';
 	return [
 		`${line}; answer ${end.answer ?? 'none'}${verdict}; ended: ${end.stop}; ${formatCounted(end.tokens, 'token')}`,
 	];

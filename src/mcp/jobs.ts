@@ -152,7 +152,7 @@ export class Jobs {
 		throw new Failure(
 			'missing',
 			`There is no job "${id.slice(0, 100)}".`,
-			`${ids.length === 0 ? 'This server has not started any jobs' : `Known jobs: ${ids.join(', ')}`}. Jobs end with their server: list_searches and list_evaluations list what they have recorded, and continue_search or start_evaluation with the same settings continues it.`,
+			`${ids.length === 0 ? 'This server has not started any jobs' : `Known jobs: ${ids.join(', ')}`}. Jobs end when their server exits. list_searches and list_evaluations list what they recorded; to continue, call continue_search, or start_evaluation with the same settings.`,
 		);
 	}
 }

@@ -35,7 +35,7 @@ const factsBytes = 48 << 20;
 
 /** How long a run list is cached. */
 const listedMs = 5000;
-/** The same when a requested run is not in the list, because it may be new. */
+/** How long it is cached when a requested run is not in it, because the run may be new. */
 const unknownMs = 250;
 
 /**

@@ -71,7 +71,7 @@ export const evaluatedQuestionSchema = v.looseObject({
 			completion: v.string(),
 			answer: v.nullable(v.string()),
 			correct: v.boolean(),
-			/** In a perturbed completion, only those generated after the perturbed thinking. */
+			/** In a perturbed completion, counts only tokens generated after the perturbed thinking. */
 			tokens: v.number(),
 			/** null if not recorded. */
 			truncated: v.nullable(v.boolean()),

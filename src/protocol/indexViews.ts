@@ -76,7 +76,7 @@ export const indexViews: readonly IndexView[] = [
 			c('backtracking', 'INTEGER', 'number of phrases that abandon one approach for another'),
 			c('subgoal_setting', 'INTEGER', 'number of phrases that break the problem into steps'),
 			c('backward_chaining', 'INTEGER', 'number of phrases that work backward from the goal'),
-			c('reflection', 'INTEGER', 'number of phrases that pause to reconsider'),
+			c('reflection', 'INTEGER', 'number of phrases that mark a pause to reconsider'),
 			c(
 				'repetition',
 				'DOUBLE',
@@ -90,7 +90,7 @@ export const indexViews: readonly IndexView[] = [
 			c(
 				'staleness',
 				'BIGINT',
-				'number of updates between these weights and those trained on the completion; null if either is not recorded',
+				'number of updates between `weights` and the weights trained on the completion; null if either is not recorded',
 			),
 			c('has_tokens', 'BOOLEAN', 'whether token text and log-probabilities are recorded'),
 			c('file', 'VARCHAR', 'file that contains the text, relative to the run'),

@@ -48,5 +48,5 @@ class __CLASS__:
         return "You have arrived." if self.done else f"You are in row {y + 1}, column {x + 1}."
 
     def get_reward(self) -> float:
-        # Detours cost, but arriving always earns something.
+        # Detours lower the reward, but arriving always earns something.
         return max(0.1, self._shortest / self.moves) if self.done else 0.0

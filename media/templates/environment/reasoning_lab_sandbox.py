@@ -1,7 +1,7 @@
 """Runs model-written code in Reasoning Lab's sandbox: no network, no files, limited time, memory and processes.
 
-The sandbox is the program `reasoning-lab sandbox-run`. Reasoning Lab tells environments where to find it; other
-programs, such as a TRL script, need the reasoning-lab command on their PATH. Without a sandbox, nothing is run.
+The sandbox is the program `reasoning-lab sandbox-run`. Environments that Reasoning Lab starts find it on their own;
+other programs, such as a TRL script, need the reasoning-lab command on their PATH. Without a sandbox, nothing is run.
 """
 
 import atexit

@@ -69,7 +69,7 @@ export function diskCommands(needs: Needs) {
 					...row,
 					...(row.prune === null ? {} : { detail: row.prune === 'tokens' ? 'Prune token logs' : 'Prune checkpoints' }),
 				})),
-				{ title: `${nameOf(view)} takes ${formatBytes(use.total)}`, placeHolder: 'Select data to prune' },
+				{ title: `${nameOf(view)} uses ${formatBytes(use.total)}`, placeHolder: 'Select data to prune' },
 			);
 			if (picked?.prune === 'checkpoints') await askPruneCheckpoints([view]);
 			if (picked?.prune === 'tokens') await askPruneTokens([view]);

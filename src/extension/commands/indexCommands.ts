@@ -4,7 +4,7 @@ import { commandIds } from '../ids.ts';
 import { Lazy } from '../lazy.ts';
 import type { WindowRolloutIndex } from '../rolloutIndex/windowRolloutIndex.ts';
 
-/** Registers *Rebuild Index* and *Pause or Continue Indexing*. */
+/** Registers *Rebuild Rollout Index* and *Pause or Resume Indexing*. */
 export function addIndexCommands(table: CommandTable, rolloutIndex: WindowRolloutIndex): void {
 	const shown = rolloutIndex.attach(
 		new Lazy(async () => {

@@ -152,7 +152,7 @@ export class PolicyCommands {
 		await policySettings.change(view.spec.name, { price: wanted });
 	}
 
-	/** Implements *Search with This Policy*. */
+	/** Implements *Search with Policy*. */
 	async search(argument?: unknown): Promise<unknown> {
 		const view = await this.#one(argument, 'Search with a policy', () => true);
 		if (view === undefined) return undefined;

@@ -88,7 +88,7 @@ export const verifyEnvironmentTool = defineAction({
 	name: 'verify_environment',
 	title: 'Verify an environment',
 	description:
-		'Play episodes of an environment with solutions, random calls, no calls and invalid calls, and its labeled episodes. Returns tests, statistics per policy and findings, most severe first. Runs the code of the environment.',
+		'Play episodes of an environment with solutions, random calls, no calls and invalid calls, and play its labeled episodes. Returns tests, statistics per policy and findings, most severe first. Runs the code of the environment.',
 	effect: 'code',
 	input: v.object({ ...shared, rows: rows(20) }),
 	async run({ limit, cursor, turns, ...given }, context) {
@@ -141,7 +141,7 @@ export const runEpisodesTool = defineAction({
 	name: 'run_episodes',
 	title: 'Run episodes',
 	description:
-		'Play one episode of an environment per row with a policy (gold: the solutions in the rows), or its labeled episodes, and return their turns page by page. Only the episodes on the page are played. Runs the code of the environment.',
+		'Play one episode of an environment per row with a policy (gold plays the solutions in the rows), or play its labeled episodes, and return the turns page by page. Only the episodes on the page are played. Runs the code of the environment.',
 	effect: 'code',
 	input: v.object({
 		...shared,

@@ -31,7 +31,7 @@ async function chosen(runs: Runs, names: readonly string[] | undefined): Promise
 	throw new Failure(
 		'missing',
 		'There are no runs in the server folders.',
-		'Call list_runs with all to list the runs that the user has opened elsewhere, and pass their names in runs.',
+		'To list the runs that the user has opened elsewhere, call list_runs with all set. Pass their names in runs.',
 	);
 }
 
@@ -44,7 +44,7 @@ const addressOf = (known: readonly KnownRun[], { run, split, step, group, index 
 export const query = defineTool({
 	name: 'query',
 	title: 'Query rollouts and metrics with SQL',
-	description: `Run one read-only DuckDB SELECT on the rollout index views: ${indexViews.map(({ name }) => name).join(', ')}. "DESCRIBE rollouts" lists the columns of a view. Pages are consistent only if the statement has an ORDER BY without ties. Rows get addresses based on their columns: run, split, step, group_id and index (a completion), without index (a group), only run, split and step (a step); run, step, name and value of metrics; run, step, name and accuracy of evaluations. The first query on a run reads all of its rollouts, which can take minutes; pass runs to read only those.`,
+	description: `Run one read-only DuckDB SELECT on the rollout index views: ${indexViews.map(({ name }) => name).join(', ')}. "DESCRIBE rollouts" lists the columns of a view. Pages are consistent only if the statement has an ORDER BY without ties. A row gets an address if its columns identify data: run, split, step, group_id and index for a completion (without index, for a group); run, split and step for a step; run, step, name and value for a metric; run, step, name and accuracy for an evaluation. The first query on a run reads all of its rollouts, which can take minutes; pass runs to read only those.`,
 	input: v.object({
 		sql: input.text('SQL statement.', 20_000),
 		runs: named,

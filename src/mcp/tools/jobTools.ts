@@ -35,7 +35,7 @@ export const listJobs = defineAction({
 export const readJob = defineAction({
 	name: 'read_job',
 	title: 'Read a job',
-	description: `Read the state, progress and result of a search or evaluation. wait_seconds waits until it ends, with progress notifications. Canceling the call does not stop the job; stop_job does.`,
+	description: `Read the state, progress and result of a search or evaluation. Pass wait_seconds to wait until it ends, with progress notifications. Canceling the call does not stop the job; stop_job does.`,
 	effect: 'watch',
 	input: v.object({
 		job,

@@ -13,7 +13,7 @@ export const listRuns = defineTool({
 	name: 'list_runs',
 	title: 'List runs',
 	description:
-		'List training runs in the server folders: name, trainer, status, step, stage, start time. Runs that the user has opened in other folders are listed only with all, but can always be read by name.',
+		'List training runs in the server folders: name, trainer, status, step, stage, start time. Runs that the user has opened in other folders are listed only if all is set, but can always be read by name.',
 	input: v.object({
 		all: v.optional(
 			input.described(v.boolean(), 'Also list runs outside the server folders that the user has opened.'),

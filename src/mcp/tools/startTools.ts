@@ -143,7 +143,7 @@ export const startEvaluationTool = defineAction({
 	name: 'start_evaluation',
 	title: 'Start an evaluation',
 	description:
-		'Evaluate a checkpoint of a run on a dataset or on the held-out problems of the run and return immediately. read_job returns progress and accuracy; compare_evaluations tests two of them. Results are stored with the run, and an unfinished evaluation with the same settings is continued. Uses the device.',
+		'Evaluate a checkpoint of a run on a dataset or on the held-out problems of the run and return immediately. read_job returns progress and accuracy; compare_evaluations tests whether two evaluations differ. Results are stored with the run, and an unfinished evaluation with the same settings is continued. Uses the device.',
 	effect: 'control',
 	input: v.object({
 		run: input.run,

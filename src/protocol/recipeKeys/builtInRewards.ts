@@ -150,7 +150,7 @@ export const iouOptions = reward('iou', 'Overlap of the boxes in the answer with
 	measure: v.optional(
 		choice(
 			iouMeasures,
-			'iou: mean IoU of the matched boxes. confidence: whether matched boxes have high confidence and others low confidence.',
+			'Mean IoU of the matched boxes ("iou"), or whether matched boxes have high confidence and unmatched ones low confidence ("confidence").',
 		),
 		'iou',
 	),

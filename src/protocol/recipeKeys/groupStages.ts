@@ -118,7 +118,7 @@ const ratioKeys = {
 			},
 		},
 	),
-	delta: bareKey(real('Maximum ratio where clipping does not apply.', 1, 1000), {
+	delta: bareKey(real('Maximum ratio in the unclipped term of the loss.', 1, 1000), {
 		or: 'none',
 		lacking: onlyFor(clippingTypes, clippingTypes.join(', ')),
 	}),
@@ -148,12 +148,12 @@ const ratioKeys = {
 		or: '`1`',
 		...sapoOnly,
 	}),
-	sapo_temperature_neg: bareKey(real('sapo: steepness for other advantages.', 1e-6, 1000), {
+	sapo_temperature_neg: bareKey(real('sapo: steepness for negative and zero advantages.', 1e-6, 1000), {
 		or: '`1.05`',
 		...sapoOnly,
 	}),
-	vespo_k_pos: bareKey(real('vespo: exponent for advantages of 0 and above.', 0, 100), { or: '`2`', ...vespoOnly }),
-	vespo_lambda_pos: bareKey(real('vespo: decay for advantages of 0 and above.', 0, 100), { or: '`3`', ...vespoOnly }),
+	vespo_k_pos: bareKey(real('vespo: exponent for nonnegative advantages.', 0, 100), { or: '`2`', ...vespoOnly }),
+	vespo_lambda_pos: bareKey(real('vespo: decay for nonnegative advantages.', 0, 100), { or: '`3`', ...vespoOnly }),
 	vespo_k_neg: bareKey(real('vespo: exponent for negative advantages.', 0, 100), { or: '`3`', ...vespoOnly }),
 	vespo_lambda_neg: bareKey(real('vespo: decay for negative advantages.', 0, 100), { or: '`2`', ...vespoOnly }),
 };
@@ -182,7 +182,7 @@ const adaptiveOnly = invalidWhen(
 /** Selection of tokens to train on, and their entropy bonus. */
 const tokenKeys = {
 	top_entropy_quantile: bareKey(
-		real('Fraction of tokens to train on, by highest entropy. The KL term applies to all tokens.', 0, 1),
+		real('Fraction of tokens to train on: those with the highest entropy. The KL term applies to all tokens.', 0, 1),
 		{ or: '`1`', lacking: { embedded: perToken } },
 	),
 	clip_cov_ratio: bareKey(
@@ -226,7 +226,7 @@ const tokenKeys = {
 	}),
 	kl_cov_ratio: bareKey(
 		real(
-			'KL-Cov: fraction of tokens to penalize for diverging from the old policy, by highest covariance of advantage and log-probability. Replaces clipping.',
+			'KL-Cov: penalize this fraction of tokens, those with the highest covariance of advantage and log-probability, for diverging from the old policy. Replaces clipping.',
 			0,
 			1,
 		),
@@ -242,7 +242,7 @@ const tokenKeys = {
 			},
 		},
 	),
-	kl_cov_coef: bareKey(real('KL-Cov: weight of the penalty, the absolute log ratio in nats.', 0, 1000), {
+	kl_cov_coef: bareKey(real('KL-Cov: weight of the penalty, which is the absolute log ratio in nats.', 0, 1000), {
 		or: '`1`',
 		alsoCalled: ['ppo_kl_coef'],
 		lacking: invalidWhen(

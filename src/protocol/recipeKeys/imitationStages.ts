@@ -206,7 +206,7 @@ export const distillStageSchema = stageOf(
 		teacher_model_kind: bareKey(
 			choice(
 				['base', 'live', 'ema'],
-				'method "sdft" or "sdpo": teacher weights: those from the start of the stage, the current ones, or a moving average.',
+				'method "sdft" or "sdpo": whether the teacher uses the weights from the start of the stage, the current weights, or a moving average.',
 			),
 			{ or: '`"base"` for sdft, `"ema"` for sdpo', lacking: { embedded: onlyTrl('teacher_model_kind') } },
 		),

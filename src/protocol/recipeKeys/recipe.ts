@@ -130,7 +130,7 @@ export const fileDatasetSchema = group({
 	exclude: bareKey(
 		described(
 			v.pipe(v.array(v.string()), v.maxLength(maxExcluded)),
-			'Prompts whose rows are skipped, such as rows with wrong answers; remove a prompt to use its rows again.',
+			'Prompts whose rows are skipped, for example because their answers are wrong; remove a prompt to use its rows again.',
 		),
 	),
 });

@@ -49,7 +49,7 @@ test('a run is rescored: equal values pass, and a difference from the record exi
 	const changed = await place.call('rescore', run);
 	assert.equal(changed.status, 1, changed.stderr);
 	assert.match(changed.stdout, /brevity +96\.9% equal, 1 different/);
-	assert.match(changed.stdout, /step 4, group 0, completion 3: brevity was 0\.5, is 0\.0\d+\n/);
+	assert.match(changed.stdout, /step 4, group 0, completion 3: brevity was 0\.5, is now 0\.0\d+\n/);
 	const others = await place.call('rescore', run, '--steps', '6-9', '--json');
 	assert.equal(others.status, 0, others.stderr);
 	const [result] = objects(others.stdout);

@@ -16,7 +16,7 @@ describe('reasoning-lab search', () => {
 		const asked = ['What is 17 + 25?', '--policy', 'script.json', '--strategy', 'self-consistency', '--param', 'n=5'];
 		const { status, stdout } = await place.run(context, 'search', ...asked, '--answer', '42');
 		assert.equal(status, 0);
-		assert.match(stdout, /^Answer: 4[23] {2}\((right|wrong)\)\n5 nodes, \d+ tokens, .* s; ended: complete\n/);
+		assert.match(stdout, /^Answer: 4[23] {2}\((correct|incorrect)\)\n5 nodes, \d+ tokens, .* s; ended: complete\n/);
 		const [name] = await readdir(join(place.folder, 'searches')).then((names) =>
 			names.filter((one) => !one.startsWith('.')),
 		);

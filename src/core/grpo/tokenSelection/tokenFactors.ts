@@ -8,7 +8,7 @@ import { entropyThreshold } from './topEntropy.ts';
 
 /** Tokens for which the surrogate loss is computed; null for all. */
 export interface TokenSelection {
-	/** Fraction of tokens to select, by highest entropy. */
+	/** Fraction of tokens to select: those with the highest entropy. */
 	readonly topEntropy: number | null;
 	readonly clipCov: ClipCovSettings | null;
 }

@@ -38,7 +38,7 @@ export const headMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'heads',
 		better: null,
 		over: 'labeled steps in the generation batch',
-		explanation: 'The same, but only for the steps chosen for labeling.',
+		explanation: 'Same as the uncertainty of all steps, but only for the steps chosen for labeling.',
 		healthy: 'above that of all steps; otherwise, choosing steps has no benefit',
 	},
 	'head/label': {

@@ -42,7 +42,7 @@ export const proposalMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'up',
 		over: 'distinct proposals',
 		explanation:
-			'Proposals solved by some, but not all, of their answers. If accuracy is the only reward, only the answers to these have nonzero advantages.',
+			'Proposals for which some, but not all, answers are correct. If accuracy is the only reward, only the answers to these proposals have nonzero advantages.',
 		falls: 'Proposals are too easy or too hard to learn from; see the fraction solved.',
 	},
 };

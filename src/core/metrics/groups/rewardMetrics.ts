@@ -113,7 +113,7 @@ export const rewardMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: null,
 		over: 'mean over completion tokens',
 		explanation:
-			'How far the completion that contains a token exceeds the group mean. The mean is 0 over completions; over tokens, it is above 0 if longer completions get more reward.',
+			'How far the reward of the completion that contains a token exceeds the group mean. The mean is 0 over completions; over tokens, it is above 0 if longer completions get more reward.',
 		healthy: 'close to 0',
 		rises: 'Longer completions get more reward than shorter ones.',
 		falls: 'Longer completions get less reward than shorter ones.',
