@@ -41,7 +41,7 @@ export async function foregroundPipeline({ output, detach, start }: ForegroundPi
 		output.object({ kind: 'started', folder: started.folder, id: record.id, pid: record.pid });
 		if (detach) {
 			output.line(
-				`Running as process ${record.pid}. Check progress with reasoning-lab pipeline status; stop with reasoning-lab stop.`,
+				`Running as process ${record.pid}. Check progress with reasoning-lab pipeline status; stop with reasoning-lab pipeline stop.`,
 			);
 			return 0;
 		}

@@ -33,7 +33,7 @@ export const problemsSpecSchema = v.variant('from', [
 		benchmark: v.optional(v.picklist(benchmarkNames)),
 		limit: v.optional(count(1e9)),
 	}),
-	/** Problems from a task generator: either the ones that every run on the task holds out, or others. */
+	/** Problems from a task generator: either those that every run on the task holds out, or other problems. */
 	v.object({
 		from: v.literal('task'),
 		task: taskDatasetSchema,

@@ -75,8 +75,8 @@ export const pythonProbeSchema = v.looseObject({
 export type PythonProbe = v.InferOutput<typeof pythonProbeSchema>;
 
 /**
- * `environment.json`, stored next to the managed environments, identifies the one in use. It is written last, so that
- * environment is complete.
+ * `environment.json`, stored next to the managed environments, identifies the one in use. It is written last,
+ * so the environment that it names is complete.
  */
 export const managedEnvironmentSchema = v.looseObject({
 	format: v.literal(1),

@@ -88,7 +88,7 @@ function unsound(citations: readonly CheckedCitation[]): Failure {
 	const more = problems.length > listed.length ? `; and ${problems.length - listed.length} more` : '';
 	return new Failure(
 		'invalid',
-		`${formatCounted(problems.length, 'citation')} of ${citations.length} did not pass the check, so nothing was written: ${listed.join('; ')}${more}`,
+		`${problems.length} of ${formatCounted(citations.length, 'citation')} did not pass the check, so nothing was written: ${listed.join('; ')}${more}`,
 		'Fix them, check the text with check_citations, and write the report again.',
 	);
 }

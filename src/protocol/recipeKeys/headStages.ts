@@ -30,7 +30,7 @@ const head = {
 
 export const valueModelStageSchema = stageOf(
 	'value-model',
-	'A value head: the probability that a partial completion leads to a correct answer, trained on the outcomes of complete ones.',
+	'A value head: the probability that a partial completion leads to a correct answer, trained on the outcomes of full completions.',
 	{ ...head, num_generations: generations('Completions per problem.', 1, 8) },
 	{
 		pytorch: {
