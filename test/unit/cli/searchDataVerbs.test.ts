@@ -34,8 +34,8 @@ describe('strategy verbs', () => {
 			{ params: { width: 4 }, budget: { tokens: 200 } },
 		]);
 		for (const [written, message] of [
-			['beam width', /has "width"/],
-			['beam bytes<=3', /has "bytes<=3"/],
+			['beam width', /contains "width", which is not valid/],
+			['beam bytes<=3', /contains "bytes<=3", which is not valid/],
 			['beam guide=nobody', /guide of --strategy value "nobody" is not a valid scorer/],
 			['beam tokens<=x', /not valid/],
 			[`beam a=${'1,'.repeat(70)}2`, /\(max 64\)/],

@@ -109,7 +109,7 @@ describe('reasoning-lab search', () => {
 		const found = await place.call('search', ...asked, '--reward', 'gold:accuracy');
 		assert.match(
 			found.stdout,
-			/^Answer: 42 {2}\(right\) {2}selected with the gold answer: an upper bound, not a result\n1 node,/,
+			/^Answer: 42 {2}\(correct\) {2}selected with the gold answer: an upper bound, not a result\n1 node,/,
 		);
 		await scriptIn(place.folder, { name: 'moody', rules: [...rules.slice(1)] });
 		const faulty = await place.call('search', ...asked.with(6, 'n=2'), '--json');
