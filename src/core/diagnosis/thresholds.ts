@@ -65,7 +65,7 @@ export const thresholds = {
 	),
 	solvedAccuracy: threshold(
 		0.9,
-		'',
+		'accuracy',
 		'Above this accuracy, a task counts as solved because there is little left to learn.',
 	),
 
@@ -158,10 +158,10 @@ export const thresholds = {
 	formatBatches: threshold(60, 'batches', 'Time allowed for correctness to improve once the format is learned.'),
 	flatBelow: threshold(
 		0.3,
-		'',
+		'accuracy',
 		'A policy with higher accuracy has groups to learn from; if it makes no progress, it is on a plateau, and the cause is not the format.',
 	),
-	flatRise: threshold(0.05, '', 'Less than the variation in a batch of a hundred completions.'),
+	flatRise: threshold(0.05, 'in accuracy', 'Less than the variation in a batch of a hundred completions.'),
 
 	hackingRise: threshold(
 		0.5,
@@ -173,7 +173,7 @@ export const thresholds = {
 
 	loopShare: threshold(
 		0.5,
-		'of the 4-grams (those that occurred before)',
+		'of the 4-grams (repeats of earlier ones)',
 		'Reasoning occasionally repeats a formula or a phrase; if every other 4-gram has occurred before, the text is looping. Uses word n-grams, as in the repetition penalty of Yeo et al. 2025 and open-r1.',
 	),
 	loopWords: threshold(50, 'n-grams', 'Shorter texts can repeat by chance.'),
@@ -187,7 +187,7 @@ export const thresholds = {
 	),
 	stillBound: threshold(
 		0.02,
-		'',
+		'in probability',
 		'By the Pinsker inequality, the probability of any set of completions can have moved by at most sqrt(KL / 2), with KL in nats per completion. Below 0.02, any improvement would be too small to detect on 400 held-out problems.',
 	),
 	betaHigh: threshold(
@@ -236,7 +236,7 @@ export const thresholds = {
 	),
 	agreedGap: threshold(
 		0.2,
-		'',
+		'in accuracy',
 		'Training and held-out accuracy on the same task normally differ by only a few points. A gap this large means that the problems or their answer keys differ.',
 	),
 
