@@ -38,7 +38,7 @@ export async function engineReleased(
 			throw new Failure(
 				'timeout',
 				`The work on ${folder} has finished, but process ${engine.pid} is still shutting down after ${Math.round(limitMs / 1000)} s.`,
-				'Wait until it exits, or force it to stop with reasoning-lab stop --now.',
+				`Wait until it exits, or end process ${engine.pid}.`,
 			);
 		}
 		await sleep(lookMs);
