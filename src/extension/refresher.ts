@@ -49,12 +49,7 @@ export class Refresher extends Disposable {
 		}
 		this.#timer?.dispose();
 		this.#timer = null;
-		const start = this.#clock.now();
-		this.#running = this.#runs().finally(() => {
-			this.#running = null;
-			const pause = this.#pauseMs(this.#clock.now() - start);
-			if (pause !== null) this.refreshWithin(pause);
-		});
+		this.#running = this.#runs();
 		return this.#running;
 	}
 
@@ -68,9 +63,17 @@ export class Refresher extends Disposable {
 	}
 
 	async #runs(): Promise<void> {
-		do {
-			this.#again = false;
-			await this.#task();
-		} while (this.#again && !this.disposed);
+		const start = this.#clock.now();
+		try {
+			do {
+				this.#again = false;
+				await this.#task();
+			} while (this.#again && !this.disposed);
+		} finally {
+			// In the same turn as the last look at `#again`, so that no request in between is lost.
+			this.#running = null;
+			const pause = this.#pauseMs(this.#clock.now() - start);
+			if (pause !== null) this.refreshWithin(pause);
+		}
 	}
 }

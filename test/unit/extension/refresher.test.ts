@@ -129,3 +129,15 @@ test('nothing runs or is scheduled after disposal', async () => {
 	assert.equal(runs.length, 1);
 	assert.deepEqual(clock.pending, []);
 });
+
+test('no request is lost while a run ends', async () => {
+	for (let turns = 0; turns < 10; turns++) {
+		const { runs, refresher } = startable();
+		void refresher.refresh();
+		runs[0]?.resolve();
+		for (let i = 0; i < turns; i++) await Promise.resolve();
+		void refresher.refresh();
+		await new Promise(setImmediate);
+		assert.equal(runs.length, 2, `requested ${turns} turns after the end`);
+	}
+});
