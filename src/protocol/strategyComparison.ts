@@ -186,7 +186,7 @@ export type Interval = v.InferOutput<typeof intervalSchema>;
 export const pointSummarySchema = v.object({
 	/** Point id, as in `results.jsonl`. */
 	id: v.string(),
-	/** Index of the strategy in the specification; null for the mean independent sample. */
+	/** Index of the strategy in the specification; null for the baseline. */
 	strategy: v.nullable(whole),
 	/** Display name of the strategy, and a label that distinguishes its points. */
 	name: v.string(),
@@ -200,7 +200,7 @@ export const pointSummarySchema = v.object({
 	failed: whole,
 	unjudged: whole,
 	accuracy: v.nullable(intervalSchema),
-	/** Paired gain over the mean independent sample on the same problems; null for that baseline itself. */
+	/** Paired gain over the mean of the independent samples on the same problems; null for the baseline itself. */
 	gain: v.nullable(intervalSchema),
 	/** Fraction of problems for which at least one final answer is correct: an upper bound. */
 	any: v.nullable(v.number()),
@@ -247,7 +247,7 @@ export const comparisonSummarySchema = v.object({
 	/** Failure reasons, most frequent first. */
 	failures: v.optional(v.array(v.object({ message: v.string(), count: whole })), []),
 	problems: whole,
-	/** Number of samples per problem in the mean independent sample. */
+	/** Number of independent samples per problem that the baseline averages over. */
 	samples: whole,
 	seconds: v.number(),
 	/** Total over all searches. */

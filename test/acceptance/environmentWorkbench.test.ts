@@ -115,7 +115,7 @@ test('environments in the workbench', { skip, timeout: 1_200_000 }, async (t) =>
 		await looks('episode', 'episode', (shown) => shown.locator('.turn-reward').first().waitFor());
 	});
 
-	await step('a policy is trained on the rewards of turns, and its rollouts show them', async () => {
+	await step('a policy is trained on turn rewards, and its rollouts show them', async () => {
 		await workbench.openFile('lights.recipe.json');
 		await lab.startRun(workbench, 240);
 		const dashboard = new DashboardPage(await workbench.app('dashboard'));

@@ -105,7 +105,7 @@ export async function diagnoseRun(t: TestContext, lab: Laboratory, workbench: Wo
 		await workbench.screenshot('diagnosis');
 	});
 
-	await step('the line of the recipe is one click away', async () => {
+	await step('the recipe line is one click away', async () => {
 		const frame = await alerts();
 		await frame.locator('[data-alert="overlong"]').getByText('stages[1].max_completion_length').click();
 		await workbench.editorTab(/^tight\.recipe\.json/).waitFor();

@@ -23,7 +23,7 @@ interface Pair {
 	readonly rejected: unknown;
 }
 
-/** Groups of hostile texts that contain scripts, handlers, embedded documents, styles or links. */
+/** Number of groups with hostile text: scripts, handlers, embedded documents, styles or links. */
 const activeGroups = 3;
 
 /** Runs in the workspace whose rollouts are opened. */

@@ -209,7 +209,7 @@ export const pythonForms: Readonly<Record<string, (task: Task) => Record<string,
 	}),
 };
 
-/** Builds a LeetCodeDataset row, where the answer has a class Solution. */
+/** Builds a LeetCodeDataset row whose answer defines a class `Solution`. */
 export const leetCodeRow = ({ cases }: Task) => ({
 	entry_point: 'Solution().solve',
 	prompt: 'from typing import *\nfrom collections import *\nfrom math import *\nimport math\n',

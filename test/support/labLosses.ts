@@ -90,7 +90,7 @@ const objectives: readonly object[] = [
 	// The only objective of TRL's AsyncGRPOTrainer.
 	{ loss_type: 'dapo', epsilon: 0.1, epsilon_high: 0.15, mask_truncated_completions: true },
 ];
-/** Rewards of the turns of each row, which are part of its reward. */
+/** Turn rewards of each row, which are part of its reward. */
 const turnRewards: readonly (number | null)[] = [0.25, null, -0.5];
 
 const temperature = 0.9;

@@ -46,7 +46,7 @@ function inputsUnder({ meta }: Bundle, ...folders: string[]): string[] {
 	return Object.keys(meta.inputs).filter((path) => folders.some((folder) => path.startsWith(folder)));
 }
 
-/** Returns a bundle's files that are loaded before its entry point runs: the entry file and everything it imports. */
+/** Returns the files in a bundle that are loaded before its entry point runs: the entry file and everything it imports. */
 function loadedAtStart({ outputs }: esbuild.Metafile, entryPoint: string): string[] {
 	const [entry] = Object.entries(outputs).find(([, output]) => output.entryPoint === entryPoint) ?? [];
 	assert.ok(entry, `no file is made of ${entryPoint}`);

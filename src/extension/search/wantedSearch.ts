@@ -35,12 +35,13 @@ export function isComplete({ problem, policy, strategy, params, budget, guide, e
  */
 export function wantedSearch({ problem, environment, ...draft }: SearchDraft, final = false): WantedSearch {
 	if (environment && problem === undefined) {
-		throw new Failure('invalid', 'The search has no row.', 'Select a row of the environment.');
+		throw new Failure('invalid', 'The search does not specify a row.', 'Select a row of the environment.');
 	}
 	if (problem === undefined || (!environment && problem.prompt.trim() === '')) {
-		throw new Failure('invalid', 'The search has no problem.', 'Enter a problem.');
+		throw new Failure('invalid', 'The search does not specify a problem.', 'Enter a problem.');
 	}
-	if (draft.policy === undefined) throw new Failure('invalid', 'The search has no policy.', 'Select a policy.');
+	if (draft.policy === undefined)
+		throw new Failure('invalid', 'The search does not specify a policy.', 'Select a policy.');
 	const strategy = strategyOf(draft.strategy ?? '');
 	const whole = strategyParams(strategy, draft.params) as object;
 	const { simulations } = draft.budget ?? {};

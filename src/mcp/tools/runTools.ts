@@ -98,7 +98,7 @@ export const diagnose = defineTool({
 	name: 'diagnose_run',
 	title: 'Diagnose a run',
 	description:
-		'Run rule-based checks for problems in a run: reward hacking, KL or entropy problems, dead groups, truncation, failing rewards, wrong answer keys and more. Each finding includes evidence, the step where it starts, recipe edits, and the line of the recipe to change. The most likely cause is listed first.',
+		'Run rule-based checks for problems in a run: reward hacking, KL or entropy problems, dead groups, truncation, failing rewards, wrong answer keys and more. Each finding includes evidence, the step where it starts, recipe edits, and the recipe line to change. The most likely cause is listed first.',
 	input: v.object({ run: input.run }),
 	async run({ run: named }, { runs, signal, progress }) {
 		const { run, content } = await runs.open(named);

@@ -43,7 +43,7 @@ export class SearchEpisodes extends Disposable {
 	): Promise<SearchEpisodes | null> {
 		if (environment === undefined) {
 			if (split !== 'turns' && guide?.use !== 'environment' && judge?.use !== 'environment') return null;
-			throw new Failure('invalid', 'The search has no environment.', 'Set one with "environment".');
+			throw new Failure('invalid', 'The search does not specify an environment.', 'Set one with "environment".');
 		}
 		if (!policy.episodes && policy.callTools === undefined) {
 			throw new Failure(

@@ -1,4 +1,4 @@
-"""Rewards of an OpenEnv environment's steps as rewards of turns. The library's own results have the same fields."""
+"""Step rewards of an OpenEnv environment as turn rewards. The library's own results have the same fields."""
 
 from __future__ import annotations
 

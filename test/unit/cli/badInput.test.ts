@@ -78,7 +78,7 @@ test('recipes that cannot run are rejected', async (context) => {
 test('folders with the wrong contents are rejected', async (context) => {
 	const place = await Workplace.make(context);
 	const path = await place.write('tiny.recipe.json', tinyRecipe);
-	await writeFile(join(place.folder, 'runs'), 'a file in the place of the folder');
+	await writeFile(join(place.folder, 'runs'), 'a file in place of the folder');
 	assertRefused(await place.call('run', path), /runs is not a folder, so nothing was written/);
 	assert.deepEqual((await readdir(place.folder)).sort(), ['runs', 'tiny.recipe.json']);
 	const foreign = join(place.folder, 'foreign');

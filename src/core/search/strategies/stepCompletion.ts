@@ -10,7 +10,14 @@ import { openChildren } from './ranking.ts';
 const paramsSchema = v.strictObject({
 	solutions: v.optional(count('Number of solutions to label', 1, 1000), 1),
 	completions: v.optional(count('Number of completions sampled from each step (N)', 1, 1000), 8),
-	steps: v.optional(count('Max number of steps per solution; an unfinished solution is then completed', 1, 1000), 64),
+	steps: v.optional(
+		count(
+			'Max number of steps per solution; if it is still unfinished after that, the rest is generated in one completion',
+			1,
+			1000,
+		),
+		64,
+	),
 });
 export type StepCompletionParams = v.InferOutput<typeof paramsSchema>;
 

@@ -25,7 +25,7 @@ describe('confidence interval for a proportion', () => {
 		assert.ok(none.high > 0.25 && none.high < 0.35);
 		const three = shareInterval(3, 3);
 		assert.equal(three.high, 1);
-		assert.ok(three.low < 0.5, 'three of three are no proof');
+		assert.ok(three.low < 0.5, 'three out of three do not prove anything');
 		assert.ok(Number.isNaN(shareInterval(0, 0).accuracy));
 	});
 });

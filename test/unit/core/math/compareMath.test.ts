@@ -158,7 +158,7 @@ describe('polynomials', () => {
 });
 
 describe('sets, tuples and intervals', () => {
-	it('of any elements are equal in any order, but tuples only in their own order', () => {
+	it('sets of any elements are equal in any order, tuples only in the same order', () => {
 		const random = Random.of('sets');
 		for (let i = 0; i < 60; i++) {
 			const items = [...new Set(Array.from({ length: random.between(2, 6) }, () => random.between(-50, 50)))].map(

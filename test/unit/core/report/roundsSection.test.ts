@@ -47,13 +47,13 @@ test('the selection gain is what a judge adds to a single sample, with its confi
 	]);
 	for (const { gain } of series?.points ?? []) assert.ok(gain && gain.low <= gain.mean && gain.mean <= gain.high);
 	const [first, , last] = series?.points ?? [];
-	assert.ok((last?.gain?.high ?? 1) < (first?.gain?.low ?? 0), 'of sixty questions that is enough to tell them apart');
+	assert.ok((last?.gain?.high ?? 1) < (first?.gain?.low ?? 0), 'sixty questions are enough to tell them apart');
 });
 
 test('without a judge, the majority selects; a single sample leaves nothing to select', () => {
 	const { gain } = measured(30, 0, false);
 	assert.equal(gain?.by, 'majority');
-	assert.equal(gain?.mean, 0, 'of two that differ either is as likely');
+	assert.equal(gain?.mean, 0, 'when two answers differ, each is equally likely to be selected');
 	const single = { problem: 0, correct: true, answer: '1', tokens: 1, truncated: false, category: null };
 	assert.equal(evaluationReport([single]).gain, null);
 });

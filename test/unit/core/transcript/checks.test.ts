@@ -328,7 +328,7 @@ describe('citations', () => {
 		},
 		{
 			url: 'https://example.org/b',
-			content: 'Wind turbines along the northern coast supply most of the electricity of Denmark.',
+			content: "Wind turbines along the northern coast supply most of Denmark's electricity.",
 		},
 	]);
 	const verdicts = (answer: string, references: string[]) => {
@@ -346,14 +346,14 @@ describe('citations', () => {
 
 	test('contain what their sources say', () => {
 		const { verdicts: result, titles } = verdicts(
-			'Solar panels in Spain produced 41 terawatt hours [1]. Wind turbines supply most electricity of Denmark [2].',
+			"Solar panels in Spain produced 41 terawatt hours [1]. Wind turbines supply most of Denmark's electricity [2].",
 			both,
 		);
 		assert.deepEqual([result, titles], [['supported', 'supported'], []]);
 	});
 
 	test('that are swapped, misquoted, made up or without a reference are detected', () => {
-		assert.deepEqual(verdicts('Wind turbines supply most electricity of Denmark [1].', both.slice(0, 1)).verdicts, [
+		assert.deepEqual(verdicts("Wind turbines supply most of Denmark's electricity [1].", both.slice(0, 1)).verdicts, [
 			'elsewhere',
 		]);
 		assert.deepEqual(verdicts('Solar panels in Spain produced 51 terawatt hours [1].', both.slice(0, 1)), {

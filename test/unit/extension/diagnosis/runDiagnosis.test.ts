@@ -150,7 +150,7 @@ describe('run diagnosis in the editor', () => {
 		const folder = newRun();
 		const { diagnosis, warned } = diagnose(folder);
 		await mkdir(folder);
-		await writeFile(join(folder, 'annotations'), 'a file in the place of the folder');
+		await writeFile(join(folder, 'annotations'), 'a file in place of the folder');
 		await writeFile(join(folder, 'metrics.jsonl'), text(rows(60, cutOff)));
 		await writeRecord(folder, { step: 60 });
 		await until('ready', () => diagnosis.state.phase === 'ready' && idsOf(diagnosis).length > 0);

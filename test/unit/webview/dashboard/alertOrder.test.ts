@@ -108,7 +108,7 @@ describe('the tooltip of a metric', () => {
 describe('dashboard alerts in a browser', { skip }, () => {
 	let browser: Browser;
 	let root: string;
-	/** The view that most tests share; the panel's session sends what each of them shows. */
+	/** View shared by most tests. Each test sets the alerts to display through the panel's session. */
 	let view: DashboardView;
 	const opened: { close(): Promise<unknown> }[] = [];
 	const open = async (options: DashboardHarnessOptions): Promise<DashboardView> => {

@@ -221,7 +221,7 @@ test(
 );
 
 test(
-	'a comparison over episodes shows rewards, separate rows for the same prompt, and what its upper bounds use',
+	'a comparison over episodes shows rewards, separate rows for the same prompt, and what its upper bounds are based on',
 	options,
 	async (t) => {
 		const place = await mkdtemp(join(tmpdir(), 'episodes-'));

@@ -15,7 +15,7 @@ export function turnLengths({ tokens, promptLength, trained }: Rollout['sample']
 	return lengths;
 }
 
-/** @param weight weight of the environment's reward, which includes the rewards of turns */
+/** @param weight weight of the environment's reward, which includes the turn rewards */
 function rewardedTurns({ sample, reward, episode }: Rollout, weight: number): RewardedTurns {
 	const turns = turnLengths(sample).map((_, k) => {
 		const earned = episode?.turns?.[k]?.reward ?? null;

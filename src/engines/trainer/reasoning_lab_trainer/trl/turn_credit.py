@@ -104,7 +104,7 @@ def tokens_of_turns(mask: list[int], turns: list[float]) -> list[float]:
 def rewarded_turns(mask: list[int], episode: dict[str, Any], reward: float | None, weight: float) -> RewardedTurns:
     """
     :param episode: as recorded in rollouts. A last turn without calls has no reward of its own
-    :param weight: weight of the environment's reward, which includes the rewards of turns
+    :param weight: weight of the environment's reward, which includes the turn rewards
     """
     earned = [turn.get("reward") for turn in episode["turns"]]
     earned += [None] * (len(turn_lengths(mask)) - len(earned))

@@ -21,7 +21,7 @@ describe('Reflexion research', () => {
 					missing: ['the baseline of GRPO', 'the KL penalty'],
 					queries: [{ tool: 'wiki', query: 'grpo' }, 'kl'],
 				}),
-				reply({ answer: cited, missing: ['the place of the KL penalty'], references: ['S1'] }),
+				reply({ answer: cited, missing: ['where the KL penalty is applied'], references: ['S1'] }),
 				reply({ answer: `${cited} The KL penalty stands in the loss [2].`, references: ['S1', 'wiki/kl.md'] }),
 			],
 			[tool],

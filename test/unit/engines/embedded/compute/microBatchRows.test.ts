@@ -47,7 +47,7 @@ describe('rows per micro-batch', () => {
 		assert.equal(gpuLimits(true, 200e9).tensorBytes, 2 ** 31);
 	});
 
-	test('are halved while the device is out of memory, only for that use, and stay reduced', async () => {
+	test('are halved until they fit when the device runs out of memory, only for the operation that failed, and stay reduced', async () => {
 		const told: number[] = [];
 		const rows = new MicroBatchRows(shape, most, gpuLimits(false, null), (_, count) => told.push(count));
 		const sizes: number[] = [];
