@@ -234,7 +234,7 @@ describe('problems in a TypeScript environment are reported with their line', ()
 			'doing nothing earns as much as a solution',
 			(text) => text.replace('this.done ? 1 : 0', '1'),
 			['no-effort error 28', 'no-effort error 28', 'no-effort error 28'],
-			/A policy that does nothing earns 1\.00 on average.* Only reward/,
+			/A policy that does nothing earns 1\.00 on average.* Give a reward only/,
 		],
 		[
 			'the reward leaves out those of turns',
