@@ -66,7 +66,7 @@ test('a scripted agent solves five tasks through the tools alone', async (contex
 	for (const [text, why] of [
 		[wrong, /99\.9% does not match the data/],
 		[report.replace('p = 0.0074', 'p = 0.0075'), /0\.0075 does not match the data: .*\bp 0\.0073/],
-		[`${report}See rl://judged/step/99.`, /1 citation of \d+ did not pass.*step 99/],
+		[`${report}See rl://judged/step/99.`, /1 of \d+ citations did not pass.*step 99/],
 		['Everything is fine.', /does not cite any data/],
 	] as const) {
 		await assert.rejects(agent.call('write_report', { run: 'judged', name: 'wrong', text }), why);

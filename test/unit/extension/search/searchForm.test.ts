@@ -132,8 +132,8 @@ test('a description with everything that has no default starts at once; errors a
 	assert.deepEqual(wanted.spec.params, { simulations: 9, c1: 2 });
 	const given = wantedSearch({ ...whole, strategy: 'mcts', budget: { simulations: 9 }, params: {} }, true);
 	assert.deepEqual(given.spec.params, {}, 'a caller has the last word');
-	assert.throws(() => wantedSearch({ ...whole, problem: { ...problem, prompt: ' ' } }), /no problem/);
-	assert.throws(() => wantedSearch({ ...whole, policy: undefined }), /no policy/);
+	assert.throws(() => wantedSearch({ ...whole, problem: { ...problem, prompt: ' ' } }), /does not specify a problem/);
+	assert.throws(() => wantedSearch({ ...whole, policy: undefined }), /does not specify a policy/);
 	assert.throws(() => wantedSearch({ ...whole, params: { n: 0 } }), /Invalid parameters/);
 	assert.ok(!decode(presetSchema, { ...whole, guide: { use: 'luck' } }).ok);
 
@@ -143,7 +143,7 @@ test('a description with everything that has no default starts at once; errors a
 	const { spec, problem: row } = wantedSearch(played);
 	assert.deepEqual([spec.environment, spec.guide, row.row], [environment, { use: 'environment' }, { n: 1 }]);
 	assert.deepEqual(wantedSearch({ ...played, guide: { use: 'majority' } }).spec.guide, { use: 'majority' });
-	assert.throws(() => wantedSearch({ ...played, problem: undefined }), /no row/);
+	assert.throws(() => wantedSearch({ ...played, problem: undefined }), /does not specify a row/);
 	assert.equal(wantedSearch({ ...whole, environment: null }).spec.environment, undefined);
 	assert.ok(!decode(presetSchema, { ...played, environment: { ...environment, maxTurns: 0 } }).ok);
 });
