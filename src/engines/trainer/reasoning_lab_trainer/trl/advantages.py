@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from trl.trainer.utils import nanstd
 
+from .batch_metrics import total_rewards
+
 
 def max_rl(rewards: torch.Tensor) -> torch.Tensor:
     """
@@ -53,8 +55,7 @@ def group_advantages(scored: torch.Tensor, weights: torch.Tensor, size: int, set
     the group, divided by the standard deviation that `scale_rewards` names. Rows without a reward have advantage 0.
     `scored`: [rows, reward columns], with NaN where a reward does not apply; `size`: consecutive rows per group.
     """
-    sums = (scored * weights).nansum(dim=1)
-    sums[scored.isnan().all(dim=1)] = float("nan")
+    sums = total_rewards(scored, weights)
     if settings.get("advantage_estimator", "grpo") != "grpo":
         return own_advantages(scored, weights, size, settings).to(scored.dtype)
     groups = sums.view(-1, size)
@@ -68,7 +69,7 @@ def group_advantages(scored: torch.Tensor, weights: torch.Tensor, size: int, set
 def own_advantages(scored: torch.Tensor, weights: torch.Tensor, size: int, settings: dict[str, Any]) -> torch.Tensor:
     """Advantages of a batch with an estimator that TRL lacks, in float64. Same arguments as `group_advantages`."""
     k = settings.get("pass_k", min(4, size))
-    sums = (scored.double() * weights).nansum(dim=1)
+    sums = total_rewards(scored.double(), weights)
     unknown = scored.isnan().all(dim=1)
     values = torch.zeros_like(sums)
     for start in range(0, len(sums), size):

@@ -13,6 +13,7 @@ from unittest.mock import patch
 
 import torch
 
+from ..course.callback import updates_per_batch
 from ..course.train_stage import train
 from ..link.framing import Written
 from .arguments import training_arguments
@@ -24,7 +25,7 @@ from .pieces import Pieces
 from .refused import async_module, find_trainer, trainer_of
 from .rewards import RewardColumns
 from .rollouts import GenerationBatch
-from .sampling import place_dataset
+from .sampling import kept_in_run, place_dataset
 from .sampling_stage import batch_parts
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ class AsyncSampling(Gated):
 
     def _is_first_update(self, update: int) -> bool:
         """Returns whether an update is the first one on its batch."""
-        return (update - 1) % int(self.lab_stage.settings["steps_per_generation"]) == 0
+        return (update - 1) % updates_per_batch(self) == 0
 
     def step_report(self) -> dict[str, Any]:
         """Returns the rollouts and metrics of a batch along with its first update."""
@@ -183,8 +184,7 @@ class AsyncSampling(Gated):
             return {}
         stage, context, update = self.lab_stage, self.lab, self.state.global_step
         own: dict[str, Any] = {"metrics": {**report, **batch.sampler_differences(), **context.score_metrics}}
-        number = (update - 1) // int(stage.settings["steps_per_generation"])
-        if number % context.recipe["log"]["rolloutsEvery"] == 0:
+        if kept_in_run(self, update):
             tokens = context.recipe["log"]["tokens"]
             block = batch.block(stage.first_step + update, stage.type, self.num_generations, tokens, self._pieces)
             own["rollouts"] = Written(f"[{block}]")
@@ -192,7 +192,7 @@ class AsyncSampling(Gated):
 
     def save_ahead(self, folder: Path, step: int) -> None:
         """Writes the batches that were sampled before update `step` of the stage and are trained on after it."""
-        self.rollouts.ahead.save(folder, step // int(self.lab_stage.settings["steps_per_generation"]))
+        self.rollouts.ahead.save(folder, step // updates_per_batch(self))
 
 
 RENAMED = {"kl": "sampling/mismatch_kl", "ratio": "sampling/importance_sampling_ratio/mean"}

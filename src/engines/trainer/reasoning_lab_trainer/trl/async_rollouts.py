@@ -17,7 +17,7 @@ from ..policy.sampler import Manner, Wish
 from .advantages import group_advantages
 from .batches_ahead import BatchesAhead, saved_batches
 from .row_tokens import row_ids
-from .sampling import check_fits
+from .sampling import check_fits, pose
 
 if TYPE_CHECKING:
     from ..course.context import Context
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 class ScoredBatch:
     """A batch in training order, with `num_generations` consecutive rows per prompt."""
 
-    index: int
     version: int
     """Updates of the stage before the weights that sampled it."""
     posed: list[dict[str, Any]]
@@ -66,8 +65,6 @@ class AsyncRollouts:
         self._ahead: BatchesAhead | None = None
         self._manner = Manner(settings["temperature"], top_p)
         self._trainer: Any = None
-        self.scored: ScoredBatch | None = None
-        """The batch that is being trained on."""
         self.rollout_buffer = self
         self.metrics_queue: queue.Queue[Any] = queue.Queue()
 
@@ -158,7 +155,6 @@ class AsyncRollouts:
         advantages = group_advantages(rewards, weights, self._size, self._stage.settings)
         ends = (self._context.policy.tokenizer.eos_token_id, self._context.policy.tokenizer.pad_token_id)
         scored = ScoredBatch(
-            index,
             batch.version,
             posed,
             prompt_ids,
@@ -168,7 +164,6 @@ class AsyncRollouts:
             rewards,
             advantages,
         )
-        self.scored = scored
         self._next = index + 1
         # Later checkpoints are written after the first update on this batch, or without it.
         self.ahead.forget(index)
@@ -218,11 +213,7 @@ class AsyncRollouts:
             context, settings = self._context, self._stage.settings
             count: int = settings["prompts_per_step"]
             problems = context.problems.training(self._stage.first_problem + index * count, count)
-            ask = context.policy.template.ask
-            asked = [
-                {"prompt": ask(problem["prompt"]), "answer": problem["answer"], "row": problem["row"]}
-                for problem in problems
-            ]
+            asked = pose(context, problems)
             ids = row_ids(context.policy, asked, None, "Prompts")
             check_fits(context.policy, [row["prompt"] for row in asked], ids, settings["max_completion_length"])
             self._posed[index] = (

@@ -9,14 +9,21 @@ import torch
 from trl.trainer.utils import nanstd
 
 
+def total_rewards(rewards: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    """Returns the weighted sum of the rewards that apply to each row, and NaN for a row without any, as in TRL.
+    `rewards`: [rows, columns], with NaN where a column does not apply.
+    """
+    total = (rewards * weights).nansum(dim=1)
+    total[torch.isnan(rewards).all(dim=1)] = math.nan
+    return total
+
+
 def reward_metrics(rewards: torch.Tensor, weights: torch.Tensor, group: int) -> dict[str, float | None]:
     """Computes metrics from `rewards` [completions, columns] across all processes, with NaN where a column does not
     apply. Standard deviations are sample standard deviations (n - 1). The reward is TRL's weighted sum of the columns
     that apply.
     """
-    table = rewards.detach().double().cpu()
-    total = (table * weights.double().cpu().unsqueeze(0)).nansum(dim=1)
-    total[torch.isnan(table).all(dim=1)] = math.nan
+    total = total_rewards(rewards.detach().double().cpu(), weights.double().cpu())
     valid = total[~torch.isnan(total)]
     metrics: dict[str, float | None] = {
         "reward_max": number(valid.max()) if len(valid) else None,
@@ -45,8 +52,7 @@ def trl_reward_metrics(
     for column, name in enumerate(names):
         metrics[f"rewards/{name}/mean"] = number(rewards[:, column].nanmean())
         metrics[f"rewards/{name}/std"] = number(nanstd(rewards[:, column]))
-    total = (rewards * weights).nansum(dim=1)
-    total[torch.isnan(rewards).all(dim=1)] = math.nan
+    total = total_rewards(rewards, weights)
     metrics["reward"] = number(total.nanmean())
     metrics["reward_std"] = number(nanstd(total))
     deviations = nanstd(total.view(-1, group), dim=1)

@@ -131,11 +131,7 @@ class Sampling(Gated):
         # Start of the whole batch. All processes request the same problems.
         start = first + (places[0] - first) // self.problems_per_batch * self.problems_per_batch
         problems = context.problems.training(start, self.problems_per_batch)
-        ask = context.policy.template.ask
-        posed = [
-            {"prompt": ask(problem["prompt"]), "answer": problem["answer"], "row": problem["row"]}
-            for problem in (problems[place - start] for place in places)
-        ]
+        posed = pose(context, [problems[place - start] for place in places])
         if context.pictures is not None:
             # The rows of a group share one picture.
             decoded = {place: context.pictures.of_problem(problems[place - start]) for place in set(places)}
@@ -205,7 +201,7 @@ class Sampling(Gated):
             or link is None
             or self._told_ahead
             or self.lab.world.size > 1
-            or not self._kept_in_run(update)
+            or not kept_in_run(self, update)
         ):
             return
         rows = self.args.per_device_train_batch_size * self.args.gradient_accumulation_steps
@@ -222,10 +218,6 @@ class Sampling(Gated):
             batch.pictures, batch.picture_files = self._picture_copies.of(pictures)
         return batch.block(stage.first_step + update, stage.type, self.num_generations, tokens, self._pieces)
 
-    def _kept_in_run(self, update: int) -> bool:
-        """Returns whether the rollouts in the generation batch used by `update` are logged."""
-        return (update - 1) // updates_per_batch(self) % self.lab.recipe["log"]["rolloutsEvery"] == 0
-
     def step_report(self) -> dict[str, Any]:
         """Returns the rollouts and metrics of a generation batch along with its first update. Called on every rank."""
         batch, report = self._batch, self._report
@@ -238,11 +230,24 @@ class Sampling(Gated):
             episodes = [episode for of_rank in context.world.gather(batch.episodes) for episode in of_rank]
             own["metrics"].update(episode_metrics(episodes) if episodes else {})
         update = self.state.global_step
-        if self._kept_in_run(update) and not self._told_ahead:
+        if kept_in_run(self, update) and not self._told_ahead:
             blocks = context.world.gather(self._block(batch, update))
             if blocks:
                 own["rollouts"] = Written(f"[{','.join(blocks)}]")
         return own
+
+
+def pose(context: Context, problems: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Returns the problems as they are asked: `prompt`, `answer` and `row`."""
+    ask = context.policy.template.ask
+    return [
+        {"prompt": ask(problem["prompt"]), "answer": problem["answer"], "row": problem["row"]} for problem in problems
+    ]
+
+
+def kept_in_run(trainer: Any, update: int) -> bool:
+    """Returns whether the rollouts in the generation batch used by `update` are logged."""
+    return (update - 1) // updates_per_batch(trainer) % trainer.lab.recipe["log"]["rolloutsEvery"] == 0
 
 
 def check_fits(policy: Policy, prompts: list[Any], ids: list[list[int]], max_completion: int) -> None:
