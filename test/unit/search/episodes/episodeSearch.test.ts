@@ -350,7 +350,10 @@ describe('an environment that misbehaves in a search', () => {
 		const environment = { file };
 		await assert.rejects(open({ environment, strategy: 'self-refine' }), { reason: 'unsupported' });
 		await assert.rejects(open({ environment, guide: { use: 'value' } }), { reason: 'invalid' });
-		await assert.rejects(open({ guide: { use: 'environment' } }), { reason: 'invalid', message: /does not specify an environment/ });
+		await assert.rejects(open({ guide: { use: 'environment' } }), {
+			reason: 'invalid',
+			message: /does not specify an environment/,
+		});
 		await assert.rejects(open({ environment: { file: join(folder, 'none.env.ts') } }), { reason: 'missing' });
 	});
 });
