@@ -5,7 +5,9 @@ import { readFileSync } from 'node:fs';
 import { isAbsolute, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { root } from '../scripts/paths.ts';
+import { commands } from './commands.ts';
 import type { Outcome } from './outcome.ts';
+import { checks } from './suites.ts';
 
 export interface Place {
 	/** Path relative to the project folder. */
@@ -59,18 +61,23 @@ export function commandFor(file: string, filter: string | undefined): string {
 	return `${command} --name '${pattern.replaceAll("'", "'\\''")}'`;
 }
 
-/** @param file path of the test, relative to the project folder */
+/** @param file path of the test, relative to the project folder; '' for a project-wide check */
 export function failureText(phase: string, file: string, { name, filter, failure }: Outcome): string {
 	const places = ownPlaces(failure?.stack ?? '');
 	// A frame in a shared helper does not show which line of the test failed, so add one in the test file.
 	const shown = places.filter((place, i) => i === 0 || place.file === file).slice(0, 2);
 	const message = (failure?.message ?? '').trimEnd().split('\n').slice(0, maxMessageLines);
+	const check = checks.find((other) => other === phase);
 	return [
-		`${phase}: ${file}`,
-		`  ${name}`,
+		check === undefined ? `${phase}: ${file}` : check,
+		...(check === undefined ? [`  ${name}`] : []),
 		...message.map((line) => `    ${line}`),
 		...shown.map((place) => `    at ${placeText(place)}`),
-		`    ${commandFor(file, filter)}`,
+		...(check === undefined
+			? file === ''
+				? []
+				: [`    ${commandFor(file, filter)}`]
+			: [`    ${commands[check].alone}`]),
 	].join('\n');
 }
 

@@ -57,3 +57,17 @@ test('the command survives shell quoting, whatever the test name', () => {
 	assert.ok(pattern.test(name), printed.join());
 	assert.ok(!pattern.test('its'), printed.join());
 });
+
+test('a failed check shows its first error and its own command', () => {
+	const message = 'Exit status 1; its output is in test/artifacts/lint.log\na.test.ts format';
+	const text = failureText('lint', '', {
+		name: 'the check',
+		status: 'failed',
+		milliseconds: 0,
+		failure: { message, stack: '' },
+	});
+	assert.equal(
+		text,
+		'lint\n    Exit status 1; its output is in test/artifacts/lint.log\n    a.test.ts format\n    npm run lint',
+	);
+});

@@ -66,7 +66,7 @@ test('evaluations of runs are found, followed and described, and other files are
 	assert.equal(row?.contextValue, 'evaluation');
 	assert.equal(presentEvaluation(early, 100).description, 'interrupted · sums · 2 samples');
 	assert.match(
-		Object.fromEntries(presentEvaluation(early, 100).tooltip)['Action'] ?? '',
+		Object.fromEntries(presentEvaluation(early, 100).tooltip).Action ?? '',
 		/^To continue, .* with the same settings/,
 	);
 

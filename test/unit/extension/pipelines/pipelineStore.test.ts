@@ -141,7 +141,7 @@ test('rows describe the state of pipelines and stages', async (context) => {
 	const tooltip = Object.fromEntries(pipelineRow('cold', { pipeline: view }).tooltip);
 	assert.equal(tooltip.Before, 'rl');
 	assert.equal(Object.fromEntries(row.tooltip)['Held-out accuracy'], 'cold 25.0%');
-	assert.match(Object.fromEntries(row.tooltip)['Action'] ?? '', /Resume the pipeline/);
+	assert.match(Object.fromEntries(row.tooltip).Action ?? '', /Resume the pipeline/);
 });
 
 test('a running pipeline shows the progress of its stage and the estimated time left', async (context) => {
