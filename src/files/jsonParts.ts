@@ -1,4 +1,5 @@
 import { jsonLimits } from '../base/decodingLimits.ts';
+import { ListRuns, skipText } from './jsonRuns.ts';
 import { type JsonStates, jsonStates } from './jsonStates.ts';
 
 /**
@@ -44,9 +45,11 @@ const deepestShape = 20;
 export class JsonParts {
 	readonly #wanted: Wanted;
 	readonly #states: JsonStates = jsonStates();
+	readonly #runs = new ListRuns();
 	readonly #open = new Uint8Array(jsonLimits.depth);
 	#bytes = Buffer.alloc(0);
 	#pairs = new Uint16Array(0);
+	#view = new DataView(new ArrayBuffer(0));
 	#length = 0;
 	#at = 0;
 	#out: string[] = [];
@@ -78,6 +81,7 @@ export class JsonParts {
 			const buffer = new ArrayBuffer(size);
 			this.#bytes = Buffer.from(buffer);
 			this.#pairs = new Uint16Array(buffer);
+			this.#view = new DataView(buffer);
 		}
 		let at = 0;
 		for (const part of parts) {
@@ -176,9 +180,11 @@ export class JsonParts {
 	/** Moves to the end of a value. Returns false if the text is not valid there, or nested too deeply. */
 	#skipValue(): boolean {
 		const states = this.#states;
-		const { classes, pairClasses, next, nextPair, pairShift, firstAction, actions } = states;
+		const { classes, columns, next, nextPair, classShift, isText, stateShift, firstAction, actions } = states;
 		const bytes = this.#bytes;
 		const pairs = this.#pairs;
+		const view = this.#view;
+		const runs = this.#runs;
 		const length = this.#length;
 		const wholePairs = length >> 1;
 		let state = states.value;
@@ -187,14 +193,15 @@ export class JsonParts {
 			if ((at & 1) === 0) {
 				let pair = at >> 1;
 				for (; pair < wholePairs; pair++) {
-					const after = nextPair[state + (pairClasses[pairs[pair] as number] as number)] as number;
+					const after = nextPair[state + (columns[pairs[pair] as number] as number)] as number;
 					if (after >= firstAction) break;
 					state = after;
 				}
 				at = pair << 1;
+				if (isText[state >> stateShift] === 1) at = skipText(view, at, length);
 				if (at >= length) break;
 			}
-			state = next[(state >> pairShift) + (classes[bytes[at] as number] as number)] as number;
+			state = next[(state >> classShift) + (classes[bytes[at] as number] as number)] as number;
 			at++;
 			if (state < firstAction) continue;
 			if (state === actions.close) {
@@ -204,7 +211,12 @@ export class JsonParts {
 				// Fields of the enclosing objects are nested, too.
 				if (depth >= this.#open.length - deepestShape) return false;
 				this.#open[depth++] = state === actions.array ? openArray : openObject;
-				state = state === actions.array ? states.inArray : states.inObject;
+				if (state === actions.object) {
+					state = states.inObject;
+					continue;
+				}
+				at = runs.skip(view, pairs, at, length);
+				state = runs.state;
 				continue;
 			} else if (state === actions.endBefore) at--;
 			else if (state !== actions.end) return false;

@@ -13,7 +13,8 @@ const classNames = [
 type ClassName = (typeof classNames)[number];
 
 const classBits = 5;
-const stateBits = 2 * classBits;
+/** Pairs of classes that every state treats alike share a column, so that the table stays small enough for the cache. */
+const columnBits = 8;
 
 /** Actions for the caller. Their numbers are higher than those of all states. */
 const actions = ['array', 'object', 'close', 'end', 'endBefore', 'invalid'] as const;
@@ -22,17 +23,25 @@ type Action = (typeof actions)[number];
 export interface JsonStates {
 	/** Classes by byte. */
 	readonly classes: Uint8Array;
-	/** Classes by pair of bytes, as a number in this machine's byte order. */
-	readonly pairClasses: Uint16Array;
-	/** Next state by `(state >> pairShift) + class`. */
-	readonly next: Uint32Array;
-	/** State after two bytes, by `state + pairClass`. `firstAction` or more if one of them needs an action. */
-	readonly nextPair: Uint32Array;
-	readonly pairShift: number;
+	/** Columns by pair of bytes, as a number in this machine's byte order. */
+	readonly columns: Uint8Array;
+	/** Next state by `(state >> classShift) + class`. */
+	readonly next: Uint16Array;
+	/**
+	 * State after two bytes, by `state + column`. `firstAction` or more if one of them needs an action, or if many
+	 * bytes of a string were read, because the rest can probably be skipped faster.
+	 */
+	readonly nextPair: Uint16Array;
+	readonly classShift: number;
+	/** Whether a state is within a string, by `state >> stateShift`. */
+	readonly isText: Uint8Array;
+	readonly stateShift: number;
 	readonly firstAction: number;
 	readonly actions: Readonly<Record<Action, number>>;
 	/** State before a top-level value. */
 	readonly value: number;
+	/** State after a comma in an array. */
+	readonly beforeEntry: number;
 	/** States after an opening bracket, and after a closing one in an array or an object. */
 	readonly inArray: number;
 	readonly inObject: number;
@@ -49,6 +58,8 @@ function classOf(byte: number): ClassName {
 	if ((classNames as readonly string[]).includes(char)) return char as ClassName;
 	return /[a-fA-F]/.test(char) ? 'hex' : 'other';
 }
+
+const texts = ['textA', 'textO', 'textS', 'textK'] as const;
 
 type Transitions = Map<string, Map<ClassName, string>>;
 
@@ -116,6 +127,14 @@ function addText(
 	for (let i = 1; i <= 4; i++) on(`hex${i}${place}`, digits, i === 4 ? text : `hex${i + 1}${place}`);
 }
 
+/** Pairs of bytes of a string to read before skipping its characters. */
+const pairsOfText = 32;
+
+/** Names of the states that count the pairs of a string. All accept the same bytes. */
+function countingStates(text: string): string[] {
+	return Array.from({ length: pairsOfText }, (_, pairs) => `${text}${pairs === 0 ? '' : pairs}`);
+}
+
 function transitions(): Transitions {
 	const found: Transitions = new Map();
 	const on = (state: string, classes: readonly ClassName[], to: string) => {
@@ -137,43 +156,81 @@ function transitions(): Transitions {
 
 function madeStates(): JsonStates {
 	const found = transitions();
-	const names = [...found.keys(), ...actions];
-	const numbers = new Map(names.map((name, i) => [name, i << stateBits]));
+	const counting = texts.flatMap((text) =>
+		countingStates(text)
+			.slice(1)
+			.map((state) => [state, text] as const),
+	);
+	const states = [...found.keys(), ...counting.map(([state]) => state)];
+	const names = [...states, ...actions];
+	const numbers = new Map(names.map((name, i) => [name, i << columnBits]));
 	const number = (name: string) => numbers.get(name) as number;
-	const firstAction = number(actions[0]);
-	const next = new Uint32Array(names.length << classBits).fill(number('invalid'));
+	const next = new Uint16Array(names.length << classBits).fill(number('invalid'));
+	const classShift = columnBits - classBits;
 	for (const [state, byClass] of found) {
-		for (const [name, to] of byClass) next[(number(state) >> classBits) + classNames.indexOf(name)] = number(to);
+		for (const [name, to] of byClass) next[(number(state) >> classShift) + classNames.indexOf(name)] = number(to);
 	}
-	const nextPair = new Uint32Array(names.length << stateBits).fill(firstAction);
-	for (let state = 0; state < firstAction; state += 1 << stateBits) {
-		for (let pair = 0; pair < 1 << stateBits; pair++) {
-			const between = next[(state >> classBits) + (pair >> classBits)] as number;
-			if (between >= firstAction) continue;
-			nextPair[state + pair] = next[(between >> classBits) + (pair & ((1 << classBits) - 1))] as number;
+	for (const [state, text] of counting) {
+		const from = number(text) >> classShift;
+		next.copyWithin(number(state) >> classShift, from, from + (1 << classBits));
+	}
+	const firstAction = number(actions[0]);
+	const nextPair = new Uint16Array(states.length << columnBits);
+	const knownColumns = new Map<string, number>();
+	const columnOfPair: number[] = [];
+	const column = new Uint16Array(found.size);
+	const columnBytes = Buffer.from(column.buffer);
+	for (const first of classNames.keys()) {
+		for (const second of classNames.keys()) {
+			column.fill(firstAction);
+			for (let i = 0; i < column.length; i++) {
+				const between = next[(i << classBits) + first] as number;
+				if (between >= firstAction) continue;
+				const after = next[(between >> classShift) + second] as number;
+				if (after < firstAction) column[i] = after;
+			}
+			const key = columnBytes.toString('latin1');
+			let known = knownColumns.get(key);
+			if (known === undefined) {
+				known = knownColumns.size;
+				knownColumns.set(key, known);
+				for (const [i, after] of column.entries()) nextPair[(i << columnBits) + known] = after;
+			}
+			columnOfPair.push(known);
+		}
+	}
+	for (const text of texts) {
+		const names = countingStates(text);
+		const first = nextPair.slice(number(text), number(text) + (1 << columnBits));
+		for (const [i, name] of names.entries()) {
+			const following = names[i + 1];
+			const stays = following === undefined ? firstAction : number(following);
+			const row = nextPair.subarray(number(name));
+			for (const [at, to] of first.entries()) row[at] = to === number(text) ? stays : to;
 		}
 	}
 	const classes = Uint8Array.from({ length: 256 }, (_, byte) => classNames.indexOf(classOf(byte)));
-	const pairClasses = new Uint16Array(65_536);
+	const columns = new Uint8Array(65_536);
 	const bytes = new Uint8Array(2);
 	const pair = new Uint16Array(bytes.buffer);
-	for (bytes[0] = 0; ; bytes[0]++) {
-		for (let second = 0; second < 256; second++) {
-			bytes[1] = second;
-			const [first = 0, last = 0] = [classes[bytes[0]], classes[second]];
-			pairClasses[pair[0] as number] = (first << classBits) | last;
-		}
-		if (bytes[0] === 255) break;
+	for (let i = 0; i < columns.length; i++) {
+		pair[0] = i;
+		const first = classes[bytes[0] as number] as number;
+		const second = classes[bytes[1] as number] as number;
+		columns[i] = columnOfPair[first * classNames.length + second] as number;
 	}
 	return {
 		classes,
-		pairClasses,
+		columns,
 		next,
 		nextPair,
-		pairShift: classBits,
+		classShift,
+		isText: Uint8Array.from(names, (name) => Number(name.startsWith('text'))),
+		stateShift: columnBits,
 		firstAction,
 		actions: Object.fromEntries(actions.map((name) => [name, number(name)])) as Record<Action, number>,
 		value: number('valueS'),
+		beforeEntry: number('valueA'),
 		inArray: number('firstA'),
 		inObject: number('firstKey'),
 		afterInArray: number('afterA'),

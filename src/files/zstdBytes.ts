@@ -5,8 +5,9 @@ import { seekTable } from './zstdSeekTable.ts';
 
 /** Maximum size of a decompressed frame. Writers of seekable files use frames of a few megabytes. */
 const largestFrame = 64 << 20;
-/** Maximum decompressed size of a frame to decode ahead of time. */
+/** Maximum decompressed size of a frame to decode ahead of time, and number of such frames. */
 const largestAhead = 16 << 20;
+const framesAhead = 2;
 const searchBytes = 1 << 20;
 const magic = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 
@@ -36,9 +37,9 @@ export class ZstdBytes implements ByteSource {
 	readonly #pieces: readonly Piece[];
 	readonly size: number;
 	readonly damage: string | undefined;
-	/** The last frame read, and the next one if frames are read in order. */
+	/** The last frame read, and the next ones if frames are read in order. */
 	#current: DecodedPiece | null = null;
-	#ahead: DecodedPiece | null = null;
+	#ahead: readonly DecodedPiece[] = [];
 
 	private constructor(file: OpenedFile, pieces: readonly Piece[], damage: string | undefined) {
 		this.#file = file;
@@ -98,7 +99,7 @@ export class ZstdBytes implements ByteSource {
 
 	close(): Promise<void> {
 		this.#current = null;
-		this.#ahead = null;
+		this.#ahead = [];
 		return this.#file.close();
 	}
 
@@ -115,14 +116,20 @@ export class ZstdBytes implements ByteSource {
 	#contents(index: number): Promise<Buffer> {
 		if (this.#current?.index === index) return this.#current.bytes;
 		const inOrder = this.#current?.index === index - 1;
-		this.#current = this.#ahead?.index === index ? this.#ahead : this.#decoding(index);
-		const next = this.#pieces[index + 1];
-		// Decoding uses another thread while this one reads the contents.
-		this.#ahead = inOrder && next !== undefined && next.content <= largestAhead ? this.#decoding(index + 1) : null;
+		this.#current = this.#decoding(index);
+		// Decoding uses other threads while this one reads the contents.
+		this.#ahead = inOrder ? this.#following(index).map((next) => this.#decoding(next)) : [];
 		return this.#current.bytes;
 	}
 
+	#following(index: number): number[] {
+		const following = Array.from({ length: framesAhead }, (_, i) => index + 1 + i);
+		return following.filter((next) => (this.#pieces[next]?.content ?? Number.POSITIVE_INFINITY) <= largestAhead);
+	}
+
 	#decoding(index: number): DecodedPiece {
+		const started = this.#ahead.find((piece) => piece.index === index);
+		if (started !== undefined) return started;
 		const bytes = this.#decode(this.#pieces[index] as Piece);
 		// The error is reported when the frame is read.
 		bytes.catch(() => undefined);

@@ -128,4 +128,70 @@ describe('parts of JSON text', () => {
 		assert.ok(found > 3000 && damaged > 1000, `${found} found, ${damaged} damaged`);
 		assert.ok(left < 500, `${left} of ${found + left} valid lines were left to the parser`);
 	});
+
+	test('accept long strings and lists exactly if the parser does, wherever a byte is wrong', () => {
+		const parts = new JsonParts({ a: true });
+		const random = Random.of('json runs', 1);
+		const entries = {
+			numbers: [
+				'0',
+				'-0',
+				'7',
+				'-12',
+				'150000',
+				'0.5',
+				'-1.25',
+				'1e-07',
+				'2E+3',
+				'6.0e5',
+				'01',
+				'-',
+				'1.',
+				'.5',
+				'1e',
+				'+1',
+			],
+			words: ['true', 'false', 'null', 'tru', 'falsy', 'nulll', 'NaN'],
+			texts: ['"a"', '""', '"\\n"'],
+		};
+		const damage = [...'"\\,-.]}[{ \t\n\u0000\u001f\u007f', 'é', '0', 'e'];
+		let [accepted, rejected] = [0, 0];
+		for (let i = 0; i < 20_000; i++) {
+			const separator = random.pick([',', ', ', ' ,', ',\n']);
+			const list = (kind: readonly string[], correct: number) =>
+				`[${Array.from({ length: random.int(40) }, () => kind[random.int(random.int(20) > 0 ? correct : kind.length)] ?? '').join(separator)}]`;
+			const long = JSON.stringify('We have é 中 "x"'.repeat(random.int(12)).slice(random.int(9)));
+			const value = random.pick([
+				() => list(entries.numbers, 10),
+				() => list(entries.words, 3),
+				() =>
+					list([...entries.numbers.slice(0, 10), ...entries.words.slice(0, 3), ...entries.texts, '[1,2]', '{}'], 18),
+				() => long,
+				() => `[${long},${list(entries.numbers, 10)}]`,
+			])();
+			const at = random.int(value.length + 1);
+			const harmed =
+				random.int(2) === 0 ? value : value.slice(0, at) + random.pick(damage) + value.slice(at + random.int(2));
+			const text = `{"${'x'.repeat(1 + random.int(4))}":${harmed},"a":${i}}`;
+			const bytes = Buffer.from(text);
+			const found = parts.of([bytes], bytes.length);
+			let whole: Record<string, unknown> | null = null;
+			try {
+				whole = JSON.parse(text);
+			} catch {
+				// Rejected.
+			}
+			if (whole === null) {
+				assert.equal(found, null, text);
+				rejected++;
+			} else if (found === null) {
+				// Only an escaped key may be left to the parser.
+				assert.match(text, /\\/, text);
+			} else {
+				assert.deepEqual(JSON.parse(found), { a: i }, text);
+				accepted++;
+			}
+		}
+		assert.ok(accepted > 8000 && rejected > 3000, `${accepted} accepted, ${rejected} rejected`);
+	});
 });
