@@ -1,6 +1,7 @@
 /**
- * `npm run acceptance -- agent`: the scripted agent of `test/unit/mcp/scriptedAgent.test.ts` on runs that it starts itself:
- * the embedded engine trains them, and the agent starts, follows, evaluates and judges them only through the MCP server.
+ * `npm run acceptance -- agent`: the scripted agent of `test/unit/mcp/scriptedAgent.test.ts` on runs that it starts
+ * itself. The embedded engine trains them; the agent starts, follows, evaluates and judges them only through the MCP
+ * server.
  * `--seed S` sets the seed.
  */
 import assert from 'node:assert/strict';

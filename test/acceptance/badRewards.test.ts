@@ -77,7 +77,7 @@ const written = ({ p50, p95, max, own, waiting, seconds }: LoopDelay) =>
 	[
 		`p50 ${p50.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms, max ${max.toFixed(1)} ms in ${seconds.toFixed(1)} s`,
 		`its own work: p95 ${own.p95.toFixed(1)} ms, max ${own.max.toFixed(1)} ms`,
-		`waiting for a processor: ${waiting === null ? 'not known' : `${(100 * waiting).toFixed(0)}%`}`,
+		`waiting for a CPU: ${waiting === null ? 'unknown' : `${(100 * waiting).toFixed(0)}%`}`,
 	].join('; ');
 
 /** Repeats work that finishes quickly, so that there is enough to measure. */
@@ -88,7 +88,7 @@ async function holds(name: string, work: () => Promise<unknown>): Promise<void> 
 		while (performance.now() - start < minMs);
 	});
 	console.error(`${name}: ${written(delay)}`);
-	assert.ok(!isLate(delay), `the event loop was late: ${written(delay)}`);
+	assert.ok(!isLate(delay), `the event loop was delayed: ${written(delay)}`);
 }
 
 before(async () => {

@@ -144,15 +144,15 @@ async function tainted(folder: string): Promise<string[]> {
 async function requireClean(place: Place, name: string, text: string): Promise<void> {
 	const { own, foreign, folder } = place;
 	for (const asked of foreign.asked) {
-		assert.doesNotMatch(JSON.stringify(asked), isCanary, `${name}: a key went to a server that a file names`);
+		assert.doesNotMatch(JSON.stringify(asked), isCanary, `${name}: a key was sent to a server named in a file`);
 	}
 	for (const { headers, body, path } of own.asked) {
 		const { authorization = '', ...rest } = headers;
 		assert.ok(authorization === '' || authorization === `Bearer ${canary('own')}`, `${name}: ${authorization}`);
 		assert.doesNotMatch(JSON.stringify([rest, body, path]), isCanary, name);
 	}
-	assert.doesNotMatch(text, isCanary, `${name}: a key is printed`);
-	assert.deepEqual(await tainted(folder), [], `${name}: a key is in a file`);
+	assert.doesNotMatch(text, isCanary, `${name}: a key was printed`);
+	assert.deepEqual(await tainted(folder), [], `${name}: a key was written to a file`);
 }
 
 const tiny = {

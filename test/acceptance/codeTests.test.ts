@@ -230,7 +230,7 @@ print(json.dumps(found))
  * checker is deliberately stricter: these programs are incorrect.
  */
 const stricter: Readonly<Record<string, readonly string[]>> = {
-	'numpy.allclose compares whole numbers by a relative tolerance, too': [
+	'numpy.allclose also compares whole numbers with a relative tolerance': [
 		'APPS programs: large: a * 1e9',
 		'APPS programs: large: a * 1000000007 + 1',
 		'APPS programs: large: a * 1000000006.5',

@@ -1,6 +1,6 @@
 /**
- * Lints the Dockerfile with two linters from the npm registry. Where a container engine can pull images, also builds it with
- * a package for Linux and trains a run in it.
+ * Lints the Dockerfile with two linters from the npm registry. If a container engine can pull images, also builds it
+ * with a package for Linux and trains a run in it.
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -34,7 +34,7 @@ test('linters find nothing wrong with the Dockerfile', async () => {
 		encoding: 'utf8',
 	});
 	const { files } = JSON.parse(stdout) as { files: { issues: { line: string; title: string }[] }[] };
-	// It mistakes the name of an earlier stage for an image without a tag.
+	// dockerfilelint mistakes the name of an earlier stage for an image without a tag.
 	const issues = files.flatMap((file) => file.issues).filter(({ title }) => title !== 'Base Image Missing Tag');
 	assert.deepEqual(issues, []);
 });

@@ -94,7 +94,7 @@ for (const task of chosen) {
 			assert.ok(result.success >= least, `success ${result.success}`);
 			assert.ok(result.minutes <= minutes, `${result.minutes} min`);
 		});
-		test(`${task}, seed ${seed}: with shuffled answers, it does not`, async () => {
+		test(`${task}, seed ${seed}: with shuffled answers, the model does not learn`, async () => {
 			const result = await trained(task, seed, true);
 			assert.ok(result.success <= most, `success ${result.success}`);
 		});

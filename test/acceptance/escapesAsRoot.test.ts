@@ -12,7 +12,7 @@ import { testSandbox } from '../unit/rewards/sandboxFixture.ts';
 const { sandbox, skip } = await testSandbox({ dropUser: false });
 const isRoot = process.getuid?.() === 0;
 
-describe('bubblewrap as root', { skip: isRoot ? skip : 'only root can be root' }, () => {
+describe('bubblewrap as root', { skip: isRoot ? skip : 'requires root' }, () => {
 	test('contains every escape attempt and leaves nothing behind', async (context) => {
 		const workspace = await mkdtemp(join(tmpdir(), 'sandbox-workspace-'));
 		context.after(() => rm(workspace, { recursive: true, force: true }));

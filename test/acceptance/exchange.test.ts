@@ -1,7 +1,7 @@
 /**
- * `npm run acceptance -- exchange`: an OpenEnv environment from a folder and from a server, and a verifiers package, each
- * with the package from PyPI, are verified, played, and trained on through the driver; the exports of a file run in TRL and
- * OpenEnv, with the same episodes as the file.
+ * `npm run acceptance -- exchange`: verifies, plays and trains on (through the driver) an OpenEnv environment from a
+ * folder and from a server, and a verifiers package, each with the library from PyPI. Also runs the exports of an
+ * environment file in TRL and OpenEnv, with the same episodes as the file.
  */
 // @reaches driver trainer rewardPython
 import assert from 'node:assert/strict';
@@ -61,7 +61,7 @@ describe('other libraries', () => {
 		return new EnvironmentRunner(hosts, source.file, { limits, source: sentSource(source) });
 	}
 
-	test('an OpenEnv folder is verified, and its server plays the same episodes until it vanishes', time, async () => {
+	test('an OpenEnv folder is verified, and its server plays the same episodes until it is killed', time, async () => {
 		const folder = join(fixtures, 'lab_counter');
 		const here = await opened(folder);
 		const { child, address } = await openenvServer(openenv, folder);

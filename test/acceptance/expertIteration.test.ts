@@ -35,17 +35,24 @@ for (const seed of seeds) {
 			);
 			const [start, first, second, last] = points.map(({ accuracy }) => accuracy);
 			assert.ok(start && first && second && last);
-			assert.ok(start.accuracy > 0.2 && start.accuracy < 0.5, 'the policy that it begins with solves some');
-			assert.ok(start.high < first.low, 'the first round is above what it began with');
-			assert.ok(first.accuracy < second.accuracy && second.accuracy < last.accuracy, 'every round is above the last');
-			assert.ok(first.high < last.low, 'the intervals of the first and the last round are apart');
+			assert.ok(start.accuracy > 0.2 && start.accuracy < 0.5, 'the starting policy solves some problems');
+			assert.ok(start.high < first.low, 'the first round improves on the starting policy');
+			assert.ok(
+				first.accuracy < second.accuracy && second.accuracy < last.accuracy,
+				'every round improves on the previous one',
+			);
+			assert.ok(first.high < last.low, 'the intervals of the first and last rounds do not overlap');
 			const gains = points.map(({ gain }) => {
 				assert.deepEqual([gain?.by, gain?.k], ['judge', 8]);
 				return gain as NonNullable<typeof gain>;
 			});
-			for (const gain of gains) assert.ok(gain.low > 0, 'searching is better than a single sample');
-			for (const [i, { mean }] of gains.slice(1).entries()) assert.ok(mean < (gains[i]?.mean ?? 0), 'the gain shrinks');
-			assert.ok((gains[3]?.high ?? 1) < (gains[0]?.low ?? 0), 'by more than the intervals');
+			for (const gain of gains) assert.ok(gain.low > 0, 'search beats a single sample');
+			for (const [i, { mean }] of gains.slice(1).entries())
+				assert.ok(mean < (gains[i]?.mean ?? 0), 'the gain from search shrinks');
+			assert.ok(
+				(gains[3]?.high ?? 1) < (gains[0]?.low ?? 0),
+				'the intervals of the first and last gains do not overlap',
+			);
 		} finally {
 			await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
 		}

@@ -38,7 +38,7 @@ test(`runs survive ${count} kills of the extension host`, {
 }, async (t) => {
 	const lab = await Laboratory.open(t, 'extension-host');
 	const sockets = lab.server.environment.XDG_RUNTIME_DIR;
-	assert.ok(sockets, 'the workbench has sockets of its own');
+	assert.ok(sockets, 'the workbench has its own socket folder');
 	const step = inOrder(t);
 	const hosts = () => processesOf(sockets).filter(({ command }) => command.includes('--type=extensionHost'));
 	const whole = lab.write('whole.recipe.json', { ...recipe, name: 'whole' });
@@ -52,16 +52,16 @@ test(`runs survive ${count} kills of the extension host`, {
 			const random = Random.of('extension host', Number(seed), number);
 			const workbench = await lab.workbench();
 			await workbench.command('Reasoning Lab: Start Demo Run');
-			await waitUntil(() => lab.runs().length === number + 1, 'the run is there');
+			await waitUntil(() => lab.runs().length === number + 1, 'the run exists');
 			const run = lab.runs().at(-1) as string;
 			const at = random.int(Math.round(steps * 0.7));
-			await waitUntil(() => stepsOf(run).length > at, `it has made ${at} steps`);
+			await waitUntil(() => stepsOf(run).length > at, `the run has made more than ${at} steps`);
 			const engine = recordOf(run).pid;
 			const killed = hosts();
-			assert.ok(killed.length > 0, 'there is an extension host');
+			assert.ok(killed.length > 0, 'an extension host is running');
 			for (const { pid } of killed) process.kill(pid, 'SIGKILL');
 			assert.ok(isAlive(engine));
-			await waitUntil(() => killed.every(({ pid }) => !isAlive(pid)), 'the extension host is gone');
+			await waitUntil(() => killed.every(({ pid }) => !isAlive(pid)), 'the extension host has exited');
 			await workbench.page.close();
 			const again = await lab.workbench();
 			await again.openSideBar();
@@ -72,7 +72,7 @@ test(`runs survive ${count} kills of the extension host`, {
 			const { checkpoints: __, ...expected } = undisturbed;
 			assert.deepEqual(outcome, expected);
 			await again.page.close();
-			await waitUntil(() => !isAlive(engine), 'the engine ends');
+			await waitUntil(() => !isAlive(engine), 'the engine exits');
 			const left = processesOf(sockets).filter(({ command }) =>
 				/rewardHost|reward_host|dist\/(engine|search)/.test(command),
 			);

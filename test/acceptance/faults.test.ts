@@ -32,10 +32,7 @@ const kinds = all.filter(({ name }) => only === undefined || name === only);
 test(`work survives ${count} faults chosen by seed ${seed}`, {
 	skip: process.platform === 'linux' ? false : 'needs /proc',
 }, async () => {
-	assert.ok(
-		kinds.length > 0,
-		`There is no kind of work "${only}"; there are ${all.map(({ name }) => name).join(', ')}.`,
-	);
+	assert.ok(kinds.length > 0, `Unknown kind of work "${only}". Available: ${all.map(({ name }) => name).join(', ')}.`);
 	const campaign = new Campaign({ seed: Number(seed), kinds, variants: 3, freezeMs: 30_000 });
 	mkdirSync(artifacts, { recursive: true });
 	const trials: Trial[] = [];

@@ -134,7 +134,7 @@ test('the Explorer lists the runs of every format in a new window, and each open
 	for (const name of names) {
 		// The names consist of letters, digits, hyphens and dots.
 		await list.getByRole('treeitem', { name: new RegExp(`^${name}, `) }).click();
-		// Some runs have names of their own.
+		// Some runs have their own names.
 		await workbench.editorTab(/./).waitFor();
 		await workbench.command('View: Close All Editors');
 		await waitUntil(async () => (await workbench.editorTab(/./).count()) === 0, 'the run is closed');

@@ -101,7 +101,7 @@ describe('bytes transferred by a GRPO step at the sizes of the demo', { skip }, 
 	}
 });
 
-const softwareOnly = hardware ? 'this is about a software GPU' : skip;
+const softwareOnly = hardware ? 'requires a software GPU' : skip;
 
 test('auto does not choose a software GPU, because it measures that the CPU is faster', {
 	skip: softwareOnly,
@@ -121,7 +121,7 @@ test('every program works with as few bindings per shader as WebGPU guarantees',
 }, async (context) => {
 	await using place = await Workplace.make();
 	const driver = await buildFaultyDriver(place.folder);
-	if (driver === null) return context.skip('it needs a C compiler');
+	if (driver === null) return context.skip('requires a C compiler');
 	const files = ['programs', 'kernels'].map((name) => join(root, `test/gpu/${name}.test.ts`));
 	// If it inherited NODE_TEST_CONTEXT, the child would print the test runner's protocol.
 	const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
@@ -143,7 +143,7 @@ test('a run that runs out of WebGPU memory ends with an error that says what to 
 }, async (context) => {
 	await using place = await Workplace.make();
 	const driver = await buildFaultyDriver(place.folder);
-	if (driver === null) return context.skip('it needs a C compiler');
+	if (driver === null) return context.skip('requires a C compiler');
 	Object.assign(place.environment, driver, { FAULTY_DRIVER_BYTES: '50000000' });
 	const corpus = join(place.folder, 'digits.txt');
 	const line = '0123456789'.repeat(51).slice(0, 500);

@@ -1,4 +1,4 @@
-/** Checks that Ctrl+C during `npm test` leaves no page, workbench, Python, trainer, Ray or extension host processes behind. */
+/** Checks that Ctrl+C during `npm test` leaves no page, workbench, Python, trainer, Ray or extension host behind. */
 import { describe, it } from 'node:test';
 import { interrupted } from '../support/interrupted.ts';
 
@@ -10,10 +10,10 @@ const cases: readonly { readonly when: string; readonly file: string; readonly r
 		file: 'test/python/exportedAdapters.test.ts',
 		running: /loaded_python\.py/,
 	},
-	{ when: 'a trainer trains', file: 'test/trainer/driver.test.ts', running: /driver\/main\.ts / },
+	{ when: 'a trainer is running', file: 'test/trainer/driver.test.ts', running: /driver\/main\.ts / },
 	{ when: 'Ray has started workers', file: 'test/trainer/ray.test.ts', running: /ray-dashboard-JobHead/ },
 	{
-		when: 'suites run in the extension host',
+		when: 'suites are running in the extension host',
 		file: 'test/integration/workbench.test.ts',
 		running: /type=extensionHost/,
 	},

@@ -54,7 +54,7 @@ test('a local cluster runs jobs, listens only on loopback, and leaves nothing be
 	setTimeout(() => abort.abort(), 4000);
 	const start = { python, address, nodeFolder: null };
 	await assert.rejects(cluster.start({ ...start, signal: abort.signal }), { reason: 'cancelled' });
-	assert.deepEqual(await processes(), [], 'a start that was cancelled leaves nothing');
+	assert.deepEqual(await processes(), [], 'a canceled start leaves no processes behind');
 
 	const bare = join(home, 'bare');
 	await promisify(execFile)(python, ['-m', 'venv', '--without-pip', bare]);
@@ -64,7 +64,7 @@ test('a local cluster runs jobs, listens only on loopback, and leaves nothing be
 	});
 
 	await cluster.start(start);
-	assert.equal(await new LocalCluster(home).running(), address, 'any window knows it');
+	assert.equal(await new LocalCluster(home).running(), address, 'any window can find the cluster');
 	const listens = (await processes()).flatMap((one) => one.listens);
 	assert.ok(listens.length > 3, listens.join(' '));
 	for (const socket of listens) {

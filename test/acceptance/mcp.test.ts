@@ -36,7 +36,7 @@ const projectCalls = Object.entries(mcpCalls).map(
 	([tool, { arguments: input, limit }]): Call => [tool, { ...input, ...(limit === undefined ? {} : { limit }) }],
 );
 
-/** Returns a call like those of an agent that inspects runs. */
+/** Returns a call that an agent might make when it inspects runs. */
 function anyCall(random: Random): Call {
 	const run = random.pick(names);
 	const step = 1 + random.int(steps);

@@ -63,7 +63,7 @@ test(`${count} mutations chosen by seed ${seed}: at least ${minCaught * 100}% ar
 		const { file } = chosen;
 		const place = existsSync(join(other, file)) ? relocated(chosen, text(root, file), text(other, file)) : null;
 		if (place === null) {
-			console.log(`other there: ${file}`);
+			console.log(`different lines in the other checkout: ${file}`);
 			continue;
 		}
 		const verdict = await campaign.run(place, log);

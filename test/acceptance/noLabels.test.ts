@@ -29,7 +29,8 @@ test('a policy gains from majority votes, but not from certainty or shuffled adv
 		console.error(table);
 		const of = (name: string) => gains.find((gain) => gain.name === name) ?? assert.fail(`${name}: ${table}`);
 		for (const name of ['majority', 'labels']) assert.ok(of(name).low > 0, `${name} gains`);
-		for (const name of ['certainty', 'self-certainty', 'control']) assert.ok(of(name).low <= 0, `${name} does not`);
+		for (const name of ['certainty', 'self-certainty', 'control'])
+			assert.ok(of(name).low <= 0, `${name} does not gain`);
 	} finally {
 		await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
 	}

@@ -65,7 +65,7 @@ test('one notification reports the end of a run, and none after a reload', { ski
 	const [run = ''] = lab.runs();
 	await waitUntil(() => recordOf(run).status === 'finished', 'the run finishes');
 	assert.equal(stepsOf(run).length, 160);
-	await waitUntil(() => !isAlive(recordOf(run).pid), 'the engine ends');
+	await waitUntil(() => !isAlive(recordOf(run).pid), 'the engine exits');
 	await toast.first().waitFor();
 	assert.equal(await toast.count(), 1);
 	await workbench.screenshot('installed-finished');

@@ -38,7 +38,7 @@ for (const target of process.env.CHECK_ONLY === undefined ? targets : [process.e
 		const archive = await ZipArchive.open(source);
 		assert.equal(archive.damage, null);
 		const members = new Map(archive.members.map((member) => [member.name, member]));
-		assert.equal(members.size, archive.members.length, 'a name occurs twice');
+		assert.equal(members.size, archive.members.length, 'no name occurs twice');
 		const text = async (name: string) =>
 			(await archive.read(members.get(name) as ZipMember, 64 << 20)).toString('utf8');
 		assert.match(await text('extension.vsixmanifest'), new RegExp(`TargetPlatform="${target}"`));
@@ -75,7 +75,7 @@ for (const target of process.env.CHECK_ONLY === undefined ? targets : [process.e
 	});
 }
 
-test('a platform without a library is refused with a reason', async () => {
+test('a platform without a library is rejected with a reason', async () => {
 	await assert.rejects(makePackage('darwin-x64'), /onnxruntime-node has no library for darwin-x64/);
 });
 

@@ -171,7 +171,7 @@ describe('third-party programs', () => {
 			assert.deepEqual(byIds.greedy[i], [false, false, false, true]);
 			assert.equal(Math.max(...row), row[3]);
 		}
-		assert.equal(byIds.choice, 0, 'the right answer is never the most probable of the four');
+		assert.equal(byIds.choice, 0, 'the correct answer is never the most probable of the four');
 		for (const [i, answer] of byIds.answers.entries()) assert.equal(`${answer}</answer>`, byIds.own[i]);
 		const byText = await run('text');
 		assert.deepEqual(byText, byIds);
@@ -207,7 +207,7 @@ describe('third-party programs', () => {
 			assert.deepEqual(methods, functions);
 			assert.deepEqual(methods?.weights, { brevity: 0.25, digits: 1 });
 		}
-		assert.deepEqual(said[0], said[1], 'a prompt of messages is its text');
+		assert.deepEqual(said[0], said[1], 'a prompt of messages is treated as its text');
 		assert.notDeepEqual(said[0]?.[0]?.values, said[2]?.[0]?.values);
 	});
 

@@ -26,7 +26,7 @@ test('a Ray cluster recipe runs from the editor', { skip }, async (t) => {
 	const workbench = await lab.workbench();
 	const dashboard = async () => new DashboardPage(await workbench.app('dashboard'));
 
-	await step('it is submitted as a job, followed and stopped', async () => {
+	await step('the run is submitted as a job, followed and stopped', async () => {
 		cluster.opened = await startRayCluster({ python });
 		const { address } = cluster.opened;
 		lab.write('cluster.recipe.json', pytorchRecipe('cluster', 20_000, { engine: 'ray', ray: { address } }));
@@ -34,7 +34,7 @@ test('a Ray cluster recipe runs from the editor', { skip }, async (t) => {
 		await workbench.command('Reasoning Lab: Start Run');
 		await waitUntil(() => lab.runs().length === 1, 'the run has a folder', patience);
 		const job = lab.runs()[0] ?? '';
-		await waitUntil(() => stepsOf(job).length > 2, 'its steps come here', patience);
+		await waitUntil(() => stepsOf(job).length > 2, 'the steps of the job are mirrored', patience);
 		assert.equal(recordOf(job).engine, 'ray');
 		await workbench.openSideBar();
 		await workbench
@@ -55,7 +55,7 @@ test('a Ray cluster recipe runs from the editor', { skip }, async (t) => {
 				const jobs = (await (await fetch(`${address}/api/jobs/`)).json()) as { status: string }[];
 				return jobs.every(({ status }) => status !== 'RUNNING' && status !== 'PENDING');
 			},
-			'nothing of it goes on there',
+			'no job is still running on the cluster',
 			patience,
 		);
 	});

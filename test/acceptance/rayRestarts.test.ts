@@ -47,14 +47,14 @@ test('a stopped run resumes as a separate job, survives the loss of a worker, an
 	await paused(run, resumed);
 	assert.equal((await readRecord(run)).attempt, 2);
 	const pausedAt = (await readRecord(run)).step;
-	assert.ok(pausedAt < steps, 'it was in the middle');
+	assert.ok(pausedAt < steps, 'the run is paused before its end');
 	const sidecar = join(process.env.REASONING_LAB_HOME as string, 'ray', `${id}.ray`);
 	const { pid } = JSON.parse(await readFile(join(sidecar, 'workers', '1.json'), 'utf8'));
 	process.kill(pid, 'SIGKILL');
 	const last = await ended(run);
 	resumed.dispose();
 	assert.equal(last.status, 'finished', await log(run));
-	assert.equal(last.attempt, 3, 'it was started again');
+	assert.equal(last.attempt, 3, 'the run was restarted');
 	assert.deepEqual(await stepsOf(run), range(0, steps));
 	const rollouts = (await readdir(join(run, 'rollouts'))).sort();
 	assert.deepEqual(

@@ -38,18 +38,18 @@ test('no command runs anything from an untrusted workspace, whatever its argumen
 	};
 	const given: Record<string, readonly unknown[]> = {
 		recipe: [file('own.recipe.json')],
-		'recipe of the PyTorch engine': [file('torch.recipe.json')],
-		'reward file in TypeScript': [file('rewards/hostile.reward.ts'), 'hostile'],
-		'reward file in Python': [file('rewards/snake.reward.py'), 'snake'],
+		'PyTorch engine recipe': [file('torch.recipe.json')],
+		'TypeScript reward file': [file('rewards/hostile.reward.ts'), 'hostile'],
+		'Python reward file': [file('rewards/snake.reward.py'), 'snake'],
 		dataset: [file('data/train.jsonl'), 0],
-		'run that was stopped': [hostile.path('runs/stopped'), 40],
+		'stopped run': [hostile.path('runs/stopped'), 40],
 		pipeline: [hostile.path('runs/story')],
-		'log of a search': [hostile.path('searches/hostile.jsonl'), { simulations: 4 }],
+		'search log': [hostile.path('searches/hostile.jsonl'), { simulations: 4 }],
 		policy: [policy],
 		'policy and a problem': [{ policy, strategy: 'mcts', problem: { prompt: '2+3', answer: '5', row: {} } }],
 		'script as a policy': [{ kind: 'scripted', file: hostile.path('played.script.json') }],
-		'comparison that goes on': [{ folder: hostile.path('comparisons/unfinished') }],
-		'comparison that begins': [comparison],
+		'unfinished comparison': [{ folder: hostile.path('comparisons/unfinished') }],
+		'new comparison': [comparison],
 	};
 	const left: string[] = [];
 	for (const [name, values] of Object.entries(given)) {
@@ -68,5 +68,5 @@ test('no command runs anything from an untrusted workspace, whatever its argumen
 			await driver.run((vscode) => vscode.commands.executeCommand('workbench.action.closeAllEditors'));
 		});
 	}
-	t.diagnostic(`still under way after 5 s: ${left.join(', ') || 'none'}`);
+	t.diagnostic(`still running after 5 s: ${left.join(', ') || 'none'}`);
 });

@@ -44,7 +44,7 @@ test('a suspended engine is reported as stalled until it continues', async () =>
 		engine.kill('SIGCONT');
 	}
 	const before = await rowsOf(folder);
-	await eventually(async () => (await rowsOf(folder)) > before, 'a row after the signal to continue');
+	await eventually(async () => (await rowsOf(folder)) > before, 'a row is written after SIGCONT');
 	assert.deepEqual(await stallsOf(folder), []);
 });
 

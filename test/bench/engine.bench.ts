@@ -148,7 +148,7 @@ async function run({ against, againstPattern, rounds }: BenchOptions): Promise<M
 
 export const bench: Bench = {
 	title:
-		'3-digit addition, 4 layers of width 128, 16 prompts x 8 completions a generation batch; "two_updates" makes two ' +
+		'3-digit addition, 4 layers of width 128, 16 prompts x 8 completions per generation batch; "two_updates" makes two ' +
 		'updates of 64 rows at beta 0.02 and skips nothing, "one_update" makes one at beta 0 without dead groups',
 	run,
 };

@@ -24,7 +24,7 @@ async function made(folder: string, name: string, ending: 'py' | 'ts' = 'py'): P
 	return file;
 }
 
-/** Ways to play an episode: in one request, or turn by turn as in training, with or without the states that rollouts record. */
+/** Ways to play an episode: in one request, or turn by turn as in training, with or without the states in rollouts. */
 const ways = {
 	'in one request': { together: true, state: false },
 	'turn by turn': { together: false, state: false },

@@ -198,7 +198,7 @@ print(time.perf_counter() - t)`;
 
 /** Large files from other programs, each compared with the program's own reader. */
 export const bench: Bench = {
-	title: 'files of other programs at size',
+	title: 'large files from other programs',
 	async run({ rounds, tiny }) {
 		const folder = await mkdtemp(join(tmpdir(), 'bench-foreign-'));
 		const size = (full: number) => (tiny ? full / 50 : full);

@@ -183,8 +183,8 @@ async function pythonHere(): Promise<string | null> {
 }
 
 /**
- * Providers of the embedded engine that work here. Without a graphics card, none, because the figures would be
- * meaningless.
+ * Returns the embedded engine's providers that work here. Without a graphics card, there are none, because the figures
+ * would be meaningless.
  */
 async function devices(): Promise<ProviderName[]> {
 	const found = await checkDevices();
@@ -197,7 +197,7 @@ async function run({ tiny: smallest }: BenchOptions): Promise<Measurement[]> {
 	const embedded = await devices();
 	if (embedded.length === 0) throw new NotHere('No GPU provider of the embedded engine works here.');
 	if (!smallest && !hardware) {
-		throw new NotHere('Set TEST_GPU_HARDWARE=1 to measure the GPU of this machine, which must not be one in software.');
+		throw new NotHere('Set TEST_GPU_HARDWARE=1 to measure the GPU of this machine, which must not be a software GPU.');
 	}
 	const wanted = process.env.GPU_BENCH_PROGRAMS?.split(',');
 	const reduced = reducedProviders.filter((name) => embedded.some((provider) => name.startsWith(`${provider}:`)));
@@ -220,7 +220,7 @@ async function run({ tiny: smallest }: BenchOptions): Promise<Measurement[]> {
 			for (const program of programs) {
 				const title = `${cell.model}, ${cell.tokens} tokens, beta ${cell.beta}, ${program}`;
 				if ((performance.now() - start) / 1000 > limit) {
-					console.log(`  ${title}: not measured, the time is up`);
+					console.log(`  ${title}: not measured, because the time limit has passed`);
 					continue;
 				}
 				try {
@@ -231,11 +231,11 @@ async function run({ tiny: smallest }: BenchOptions): Promise<Measurement[]> {
 					const { generate, logprobs, update } = result.phases;
 					const phase = [generate, logprobs, update].map((samples) => median(samples).toFixed(3)).join(' / ');
 					const figures = [
-						`${medianStep(result).toFixed(3)} s a step (generate / logprobs / update ${phase})`,
+						`${medianStep(result).toFixed(3)} s per step (generate / logprobs / update ${phase})`,
 						`${Math.round(median(result.tokens) / medianStep(result))} tokens/s`,
 						...(result.bytes === undefined ? [] : [`${(result.bytes / 1e6).toFixed(2)} MB`]),
 						...(result.dispatches === undefined ? [] : [`${Math.round(result.dispatches)} dispatches`]),
-						...(result.memory === undefined ? [] : [`${Math.round(result.memory / 1e6)} MB at most`]),
+						...(result.memory === undefined ? [] : [`${Math.round(result.memory / 1e6)} MB peak memory`]),
 					];
 					console.log(`  ${title}: ${figures.join(', ')}`);
 				} catch (error) {

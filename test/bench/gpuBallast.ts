@@ -28,7 +28,7 @@ function program(): Uint8Array {
 
 prepareEnvironment();
 const tensors = await Tensors.load();
-/** CUDA keeps the memory of a session, WebGPU that of a tensor. */
+/** Sessions hold memory with CUDA, tensors with WebGPU. */
 const kept: unknown[] = [];
 let chunk = 2 ** (provider === 'webgpu' ? 30 : 32);
 while (chunk >= 2 ** 26) {

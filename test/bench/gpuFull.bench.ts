@@ -11,13 +11,13 @@ import { buildFaultyDriver } from '../support/faultyDriver.ts';
 import { type Bench, type BenchOptions, type Measurement, NotHere } from './measurement.ts';
 
 interface Sizes {
-	/** Long rows need more than the memory that is left, and short ones do not. */
+	/** Long rows need more than the free memory; short ones do not. */
 	readonly model: Readonly<Record<'layers' | 'width' | 'heads' | 'context', number>>;
-	/** Bytes that are left. */
+	/** Bytes of free memory. */
 	readonly free: number;
 }
 
-/** The scores of one row of full length take 4.3 GB per layer. */
+/** The attention scores of one full-length row take 4.3 GB per layer. */
 const full: Sizes = { model: { layers: 2, width: 64, heads: 16, context: 8192 }, free: 6 * 2 ** 30 };
 const tiny: Sizes = { model: { layers: 2, width: 32, heads: 4, context: 512 }, free: 50e6 };
 
@@ -81,7 +81,7 @@ async function measure(
 	const { folder: run } = await prepareRun(path);
 	const ballast = limited === null ? await fill(provider, sizes.free) : null;
 	try {
-		console.log(`  ${provider}: ${formatBytes(ballast?.free ?? sizes.free)} of memory left`);
+		console.log(`  ${provider}: ${formatBytes(ballast?.free ?? sizes.free)} of free memory`);
 		const { code, error } = await runUntilEnd(['--run', run], limited ?? {});
 		console.log(`  ${provider}: exit status ${code}: ${error}`);
 	} finally {
@@ -112,8 +112,7 @@ async function run({ tiny: smallest }: BenchOptions): Promise<Measurement[]> {
 	const results: Measurement[] = [];
 	try {
 		const driver = smallest ? await buildFaultyDriver(folder) : null;
-		if (smallest && driver === null)
-			throw new NotHere('The memory of a software GPU needs a C compiler to be limited.');
+		if (smallest && driver === null) throw new NotHere('Limiting the memory of a software GPU requires a C compiler.');
 		const limited = driver === null ? null : { ...driver, FAULTY_DRIVER_BYTES: String(sizes.free) };
 		for (const { provider } of usable) {
 			try {

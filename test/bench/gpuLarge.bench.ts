@@ -16,7 +16,7 @@ interface Sizes {
 		readonly feedForward: number;
 		readonly context: number;
 	};
-	/** Rows of full length per update of the first stage. */
+	/** Full-length rows per update in the first stage. */
 	readonly rows: number;
 	/** Prompts and completions per prompt of the second stage, and tokens per completion. */
 	readonly prompts: number;

@@ -26,7 +26,7 @@ function measured(shape: ModelShape): Promise<LongUpdate> {
 }
 
 export const bench: Bench = {
-	title: 'one SFT update of the embedded engine with one row of full length on the CPU, one thread',
+	title: 'one SFT update of the embedded engine on one full-length row, on the CPU with one thread',
 	async run({ rounds, tiny }): Promise<Measurement[]> {
 		const all: Measurement[] = [];
 		for (const [name, shape] of Object.entries(tiny ? tinyShapes : shapes)) {

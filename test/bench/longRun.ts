@@ -12,7 +12,7 @@ import { runRecord } from '../unit/webview/rollouts/rolloutsFixture.ts';
 
 export interface LongRun {
 	readonly steps: number;
-	/** Metrics per line, at least those of a GRPO step (37). */
+	/** Number of metrics per line, at least the 37 of a GRPO step. */
 	readonly metrics: number;
 }
 

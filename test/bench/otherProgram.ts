@@ -13,6 +13,6 @@ export async function runOther(command: string, pattern: RegExp): Promise<number
 	});
 	if (code !== 0) throw new Error(`The other program ended with status ${code}:\n${output}`);
 	const figure = [...output.matchAll(pattern)].at(-1)?.[1];
-	if (figure === undefined) throw new Error(`The other program printed nothing that ${pattern} finds:\n${output}`);
+	if (figure === undefined) throw new Error(`The other program printed nothing that matches ${pattern}:\n${output}`);
 	return Number(figure);
 }

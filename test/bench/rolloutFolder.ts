@@ -39,9 +39,9 @@ const middles = [
 const rare = ['überraschend', 'kaleidoscope', '双重检查', 'perpendicular bisector'];
 
 /**
- * Writes a run in Reasoning Lab's own format, or verl's, with the requested number of rollouts: completions of arithmetic reasoning
- * with tags, quotes, line breaks, LaTeX and some non-ASCII letters. About one rollout in 50,000 contains
- * "kaleidoscope".
+ * Writes a run in Reasoning Lab's own format, or verl's, with the requested number of rollouts: completions with
+ * arithmetic reasoning, tags, quotes, line breaks, LaTeX and some non-ASCII letters. About one rollout in 50,000
+ * contains "kaleidoscope".
  * @returns size of the rollout files in bytes
  */
 export async function makeRolloutFolder(folder: string, options: RolloutFolderOptions): Promise<number> {
@@ -49,7 +49,9 @@ export async function makeRolloutFolder(folder: string, options: RolloutFolderOp
 	await mkdir(join(folder, 'rollouts'), { recursive: true });
 	const { bavail, bsize } = await statfs(folder);
 	if (bavail * bsize < rollouts * mean * 1.3 + 2e9) {
-		throw new Error(`${folder} has ${Math.round((bavail * bsize) / 1e9)} GB free, too few for ${rollouts} rollouts.`);
+		throw new Error(
+			`${folder} has ${Math.round((bavail * bsize) / 1e9)} GB free, not enough for ${rollouts} rollouts.`,
+		);
 	}
 	const perStep = perGroup * groups;
 	let bytes = 0;

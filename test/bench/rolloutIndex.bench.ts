@@ -11,8 +11,8 @@ import { makeRolloutFolder } from './rolloutFolder.ts';
 
 /**
  * Number of rollouts in the test run. The default of 1,000,000 takes 5 GB in the system's temporary folder, deleted
- * afterwards. BENCH_ROLLOUTS makes the run smaller, BENCH_FOLDER moves it, and BENCH_FORMAT=verl writes verl's files. All file measurements use a warm cache:
- * the files were just written and are read twice.
+ * afterwards. BENCH_ROLLOUTS makes the run smaller, BENCH_FOLDER moves it, and BENCH_FORMAT=verl writes verl's files.
+ * All file measurements use a warm cache: the files were just written and are read twice.
  */
 const rollouts = Number(process.env.BENCH_ROLLOUTS ?? 1_000_000);
 
@@ -21,9 +21,9 @@ const verl = process.env.BENCH_FORMAT === 'verl';
 const groups = 125;
 
 const searches: readonly (readonly [name: string, query: TextQuery])[] = [
-	['expression with a literal', { pattern: 'kal[a-z]+scope', regex: true, caseSensitive: true }],
-	['text, either case', { pattern: 'Kaleidoscope', regex: false, caseSensitive: false }],
-	['rare expression of three letters', { pattern: 'q[a-z]*zqx', regex: true, caseSensitive: true }],
+	['regular expression with a literal', { pattern: 'kal[a-z]+scope', regex: true, caseSensitive: true }],
+	['text, ignoring case', { pattern: 'Kaleidoscope', regex: false, caseSensitive: false }],
+	['rare regular expression with a three-letter literal', { pattern: 'q[a-z]*zqx', regex: true, caseSensitive: true }],
 ];
 
 /** Returns the peak resident memory of a process in MB, if the system reports it. */
@@ -49,7 +49,7 @@ async function timed<T>(work: () => Promise<T>): Promise<[millis: number, result
 }
 
 export const bench: Bench = {
-	title: `rollout index and search over ${rollouts.toLocaleString('en')} rollouts${verl ? ' of verl' : ''}`,
+	title: `rollout index and search over ${rollouts.toLocaleString('en')} ${verl ? 'verl ' : ''}rollouts`,
 	async run({ rounds }) {
 		const folder = await mkdtemp(join(process.env.BENCH_FOLDER ?? tmpdir(), 'lab-bench-'));
 		const run = join(folder, 'run');
@@ -84,7 +84,7 @@ export const bench: Bench = {
 				const asked = { run, split: 'train', step: 1 + random.int(steps), group: random.int(groups) } as const;
 				unindexed.push((await timed(() => client.request('places', asked)))[0]);
 			}
-			measured('places of a group without an index', 'ms', unindexed);
+			measured('locations of a group without an index', 'ms', unindexed);
 
 			client.setRuns([run]);
 			const before = await processorSeconds(client.pid ?? 0);
@@ -92,9 +92,9 @@ export const bench: Bench = {
 			if (progress.rollouts !== rollouts) throw new Error(`${progress.rollouts} rollouts were indexed.`);
 			measured('indexing', 'MB/s', [bytes / 1000 / indexed]);
 			const used = (await processorSeconds(client.pid ?? 0)) - before;
-			measured('indexing, by time of one processor', 'MB/s', [bytes / 1e6 / used]);
-			measured('index on disk', 'MB', [(await client.request('status', {})).bytes / 1e6]);
-			measured('resolving news', 'ms', [(await timed(() => client.request('index', { run })))[0]]);
+			measured('indexing, per CPU second', 'MB/s', [bytes / 1e6 / used]);
+			measured('index size on disk', 'MB', [(await client.request('status', {})).bytes / 1e6]);
+			measured('checking an index for changes', 'ms', [(await timed(() => client.request('index', { run })))[0]]);
 
 			const opened: number[] = [];
 			for (let i = 0; i < 50; i++) {
@@ -108,8 +108,8 @@ export const bench: Bench = {
 				});
 				opened.push(millis);
 			}
-			measured('a group by step and number', 'ms', opened);
-			measured('the slowest of 50 groups', 'ms', [Math.max(...opened)]);
+			measured('opening a group by step and number', 'ms', opened);
+			measured('opening the slowest of 50 groups', 'ms', [Math.max(...opened)]);
 
 			for (const [name, query] of searches) {
 				const samples: number[] = [];
@@ -124,7 +124,7 @@ export const bench: Bench = {
 					if (i > 0) used.push((await processorSeconds(client.pid ?? 0)) - before);
 				}
 				measured(`search: ${name}`, 's', samples);
-				measured(`search: ${name}, processor time`, 's', used);
+				measured(`search: ${name}, CPU time`, 's', used);
 			}
 			let first = 0;
 			const start = performance.now();
@@ -157,7 +157,7 @@ export const bench: Bench = {
 				measured(`SQL: ${name}`, 'ms', samples);
 			}
 			measured('peak memory of the worker', 'MB', [await peakMb(client.pid ?? 0)]);
-			measured('memory of the asking process', 'MB', [process.memoryUsage.rss() / 2 ** 20]);
+			measured('memory of the client process', 'MB', [process.memoryUsage.rss() / 2 ** 20]);
 			return measurements;
 		} finally {
 			client.dispose();

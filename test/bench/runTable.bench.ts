@@ -4,7 +4,7 @@ import { type Bench, type Measurement, NotHere } from './measurement.ts';
 
 const runs = 2000;
 
-/** Returns a script that resolves to the milliseconds from an action until its result is in the document, before it is painted. */
+/** Returns a script that resolves to the milliseconds until an action's result is in the document, before painting. */
 const measured = (action: string) => `(async () => {
 	const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
 	await frame();
@@ -46,7 +46,7 @@ const transport = `((rows) => {
  * time to the first drawing including page load is the sum of a round's first three figures.
  */
 export const bench: Bench = {
-	title: `a table of ${runs} runs, from its rows to its picture, and after a click`,
+	title: `a table of ${runs} runs: from its rows to the first drawing, and after a click`,
 	async run({ rounds, tiny }) {
 		if (skip) throw new NotHere(skip);
 		const samples = new Map<string, number[]>();
@@ -66,7 +66,7 @@ export const bench: Bench = {
 				await view.say({ type: 'rows', rows, pending: 0 });
 				const drawn = Number(await page.evaluate('window.shown'));
 				add('page load', load);
-				add('rows as JSON and back', sent);
+				add('rows to JSON and back', sent);
 				add('rows to first drawing', drawn);
 				add('first drawing with page load', load + sent + drawn);
 				add('sort by a metric', await page.evaluate(measured(sortBy('Held-out accuracy'))));

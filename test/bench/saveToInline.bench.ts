@@ -73,4 +73,4 @@ async function run({ rounds }: BenchOptions): Promise<Measurement[]> {
 	return measurements;
 }
 
-export const bench: Bench = { title: 'from the save of a reward file to the line behind its signature, 200 rows', run };
+export const bench: Bench = { title: 'from saving a reward file to its inline result, 200 rows', run };

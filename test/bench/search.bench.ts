@@ -105,10 +105,10 @@ export const bench: Bench = {
 		const measured = (name: string, unit: string, samples: number[]): Measurement => ({ name, unit, samples });
 		return [
 			measured('search: MCTS, one at a time', 'simulations/s', one),
-			measured('search: MCTS, 16 under way', 'simulations/s', sixteen),
-			measured('search: MCTS, 16 under way, no end of new nodes', 'simulations/s', growing),
-			measured('search: slowest moment of 50,000 events', 'ms', slowest),
-			measured('search: median moment of 50,000 events', 'ms', median),
+			measured('search: MCTS, 16 concurrent', 'simulations/s', sixteen),
+			measured('search: MCTS, 16 concurrent, unlimited new nodes', 'simulations/s', growing),
+			measured('search: replay to any of 50,000 events, max', 'ms', slowest),
+			measured('search: replay to any of 50,000 events, median', 'ms', median),
 		];
 	},
 };

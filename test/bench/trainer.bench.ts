@@ -132,7 +132,9 @@ async function fastest(comparison: Comparison, model: string, lengths: Lengths):
 	for (const setting of settings) {
 		const run = await comparison.plain(trial, model, setting);
 		const seconds = medianStep(figuresOfPlain(run, rows, lengths.warmUp));
-		console.log(`  TRL, ${setting.threads} thread(s), attention ${setting.attention}: ${seconds.toFixed(3)} s a step`);
+		console.log(
+			`  TRL, ${setting.threads} thread(s), attention ${setting.attention}: ${seconds.toFixed(3)} s per step`,
+		);
 		tried.push({ setting, seconds });
 	}
 	return tried.reduce((a, b) => (b.seconds < a.seconds ? b : a)).setting;
@@ -144,7 +146,7 @@ function losses(lines: readonly Readonly<Record<string, unknown>>[]): number[] {
 }
 
 function likeness(a: readonly number[], b: readonly number[]): string {
-	if (a.length !== b.length) return `of ${a.length} and ${b.length} steps`;
+	if (a.length !== b.length) return `from ${a.length} and ${b.length} steps`;
 	const first = a.findIndex((loss, i) => loss !== b[i]);
 	return first < 0 ? 'equal, bit for bit' : `equal up to step ${first}, then ${a[first]} and ${b[first]}`;
 }
@@ -211,7 +213,9 @@ async function compare(comparison: Comparison, rounds: number, lengths: Lengths)
 		// first.
 		for (const turn of round % 2 === 1 ? turns : turns.toReversed()) await turn();
 		const same = result.map(([engine = [], plain = []]) => likeness(engine, plain));
-		console.log(`  round ${round}: the losses of engine and plain script are ${[...new Set(same)].join(', and ')}`);
+		console.log(
+			`  round ${round}: the losses of the engine and the plain script are ${[...new Set(same)].join(', and ')}`,
+		);
 	}
 	const overhead = pair.engine.map((engine, i) => overheadOf(engine, pair.plain[i] as StepFigures));
 	return [
@@ -241,8 +245,8 @@ async function run({ rounds, tiny: smallest }: BenchOptions): Promise<Measuremen
 
 export const bench: Bench = {
 	title:
-		'3-digit addition, 4 layers of width 128, 16 prompts x 8 completions, one update a batch, float32 on the processor: ' +
-		"what the engine's trainer adds to a plain GRPOTrainer script, and the same recipe by both engines; at beta 0 from a " +
-		`policy after ${full.learned} steps, where the embedded engine skips dead groups`,
+		'3-digit addition, 4 layers of width 128, 16 prompts x 8 completions, one update per batch, float32 on the CPU: ' +
+		"what the engine's trainer adds to a plain GRPOTrainer script, and the same recipe with both engines; at beta 0, from a " +
+		`policy trained for ${full.learned} steps, where the embedded engine skips dead groups`,
 	run,
 };

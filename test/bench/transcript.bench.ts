@@ -106,16 +106,16 @@ async function measurePage(browser: Browser, file: string, messages: number, mea
 		await page.waitForFunction(checked, undefined, { timeout: checkMs });
 		const times = await page.evaluate(() => (window as unknown as { times: { first: number; checked: number } }).times);
 		measure('open to first messages', 'ms', times.first - start);
-		measure('open to findings of all messages', 'ms', times.checked - start);
+		measure('open to findings for all messages', 'ms', times.checked - start);
 		const clock = await threadClock(page);
 		for (const how of ['wheel', 'bar'] as const) {
 			const before = await clock();
 			const { gaps, blank } = await scroll(page, how);
 			const busy = (await clock()) - before;
-			measure(`scrolling with the ${how}, processor time of a frame`, 'ms', (1000 * busy) / gaps.length);
+			measure(`scrolling with the ${how}, CPU time per frame`, 'ms', (1000 * busy) / gaps.length);
 			const total = gaps.reduce((sum, gap) => sum + gap, 0);
 			measure(`scrolling with the ${how}`, 'frames/s', (1000 * gaps.length) / total);
-			measure(`scrolling with the ${how}, time of a frame, p95`, 'ms', percentile(gaps, 0.95));
+			measure(`scrolling with the ${how}, frame time, p95`, 'ms', percentile(gaps, 0.95));
 			measure(`scrolling with the ${how}, frames with messages still loading`, '%', (100 * blank) / gaps.length);
 		}
 		measure('to the last message', 'ms', await toEnd(page, messages - 1));
@@ -133,7 +133,7 @@ async function run({ rounds, tiny }: BenchOptions): Promise<Measurement[]> {
 	const archive = join(folder, 'sample.eval');
 	await writeFile(archive, zipFile([{ name: 'samples/long_epoch_1.json', text: sample, method: 93 }]));
 	const megabytes = [(await stat(chat)).size, sample.length].map((bytes) => (bytes / 1e6).toFixed(1));
-	console.log(`${messages} messages: ${megabytes[0]} MB in lines, ${megabytes[1]} MB as a sample of Inspect`);
+	console.log(`${messages} messages: ${megabytes[0]} MB in lines, ${megabytes[1]} MB as an Inspect sample`);
 	const samples = new Map<string, { readonly unit: string; readonly values: number[] }>();
 	const measure: Measure = (name, unit, value) => {
 		const known = samples.get(name) ?? { unit, values: [] };

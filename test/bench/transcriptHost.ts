@@ -9,8 +9,8 @@ import { fromWebviewSchema } from '../../src/protocol/webviewMessages.ts';
 import { type HostPage, serveHostPage } from './hostPage.ts';
 
 /*
- * Runs the host side of a transcript panel in a separate process, like an extension host: transcriptHost.ts FILE. Prints the
- * URL of the page on one line, and exits with its parent.
+ * Runs the host side of a transcript panel in a separate process, like an extension host: transcriptHost.ts FILE.
+ * Prints the page's URL on one line, and exits with its parent.
  */
 
 async function main(file: string): Promise<void> {
@@ -40,7 +40,7 @@ async function main(file: string): Promise<void> {
 			});
 		},
 		onMessage: (message) => {
-			const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the page');
+			const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message from the page');
 			if (decoded.kind === 'event') {
 				const { type } = decoded.event as { type: string };
 				if (type === 'ready') void session?.begin();

@@ -13,7 +13,7 @@ import { mctsEvents } from '../support/treeEvents.ts';
 import type { Bench, BenchOptions, Measurement } from './measurement.ts';
 import type { TreeHostStats } from './treeHost.ts';
 
-/** Nodes with the problem, which the page does not count. */
+/** Number of nodes including the problem, which the page does not count. */
 const nodes = 50_000;
 const logged = 50_000;
 /** Nodes added per second, duration in seconds, and initial number of nodes. */
@@ -196,8 +196,8 @@ async function run({ rounds }: BenchOptions): Promise<Measurement[]> {
 		browser = await launchChromium();
 		for (let i = 0; i < rounds; i++) {
 			const { worst, usual } = replayTimes();
-			measure(`tree: to any moment of ${logged} events, worst`, 'ms', worst);
-			measure(`tree: to any moment of ${logged} events, median`, 'ms', usual);
+			measure(`tree: replay to any of ${logged} events, max`, 'ms', worst);
+			measure(`tree: replay to any of ${logged} events, median`, 'ms', usual);
 			await withHost(folder, async (url) => {
 				const context = await (browser as Browser).newContext({ viewport: { width: 1200, height: 800 } });
 				const page = await context.newPage();
@@ -210,8 +210,8 @@ async function run({ rounds }: BenchOptions): Promise<Measurement[]> {
 				measure('tree: open to all nodes', 'ms', times.all - start);
 				const { late95, latest, events } = (await (await fetch(`${url}stats`)).json()) as TreeHostStats;
 				if (i === 0) console.log(`${nodes} nodes, ${events} events`);
-				measure('tree: lateness of the host, p95', 'ms', late95);
-				measure('tree: lateness of the host, most', 'ms', latest);
+				measure('tree: host event loop delay, p95', 'ms', late95);
+				measure('tree: host event loop delay, max', 'ms', latest);
 				// Show the entire tree, not only its largest branches.
 				await page.getByRole('combobox', { name: 'Expand', exact: true }).click();
 				await page.getByRole('option', { name: 'Expand all', exact: true }).click();
@@ -221,12 +221,12 @@ async function run({ rounds }: BenchOptions): Promise<Measurement[]> {
 				for (const gesture of ['zoom', 'pan'] as const) {
 					const gaps = await frames(page, gesture);
 					measure(`tree: ${gesture} of ${nodes} nodes`, 'frames/s', perSecond(gaps));
-					measure(`tree: ${gesture}, time of a frame, p95`, 'ms', percentile(gaps, 0.95));
+					measure(`tree: ${gesture}, frame time, p95`, 'ms', percentile(gaps, 0.95));
 				}
 				const { gaps, behind } = await grow(page);
 				measure(`tree: ${growth.rate} new nodes/s`, 'frames/s', perSecond(gaps));
-				measure('tree: new nodes, time of a frame, p95', 'ms', percentile(gaps, 0.95));
-				measure('tree: last node to its drawing', 'ms', behind);
+				measure('tree: new nodes, frame time, p95', 'ms', percentile(gaps, 0.95));
+				measure('tree: last node until drawn', 'ms', behind);
 				await context.close();
 			});
 		}
@@ -238,7 +238,6 @@ async function run({ rounds }: BenchOptions): Promise<Measurement[]> {
 }
 
 export const bench: Bench = {
-	title:
-		'a search tree of 50,000 nodes, from the wish to see it to its picture, moving about in it, and one that grows',
+	title: 'a search tree of 50,000 nodes: opening, drawing, zooming and panning; and a growing tree',
 	run,
 };

@@ -46,7 +46,7 @@ async function main(folder: string, nodes: number): Promise<void> {
 				other: null,
 				post: (event) => page?.post({ kind: 'event', event }) ?? Promise.resolve(),
 				// The log is in our own format.
-				reader: { request: () => Promise.reject(new Error('Nobody reads other programs’ files here.')) } as never,
+				reader: { request: () => Promise.reject(new Error('This bench reads no files from other programs.')) } as never,
 				running: () => false,
 				forbidden: () => null,
 			});

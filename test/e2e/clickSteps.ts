@@ -45,7 +45,7 @@ export async function countClicks(
 	const sideBar = page.locator('.sidebar');
 	await workbench.openSideBar();
 
-	await task('a search with what is proposed', 2, async (clicks) => {
+	await task('a search with the suggested settings', 2, async (clicks) => {
 		await clicks.click(sideBar.getByRole('button', { name: 'New Search' }).first());
 		const form = await workbench.app('newSearch');
 		await clicks.click(form.getByRole('button', { name: 'Start' }));

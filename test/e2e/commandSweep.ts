@@ -38,7 +38,7 @@ function sweep(driver: HostDriver, options: SweepOptions): Promise<SweptCommand[
 	return driver.run(async (vscode, { commands, arguments: given, milliseconds }) => {
 		type Notices = { onDidShow(listener: (notice: { text: string }) => void): { dispose(): void } };
 		const extension = vscode.extensions.getExtension<{ notices: Notices }>('reasoning-lab.reasoning-lab');
-		if (extension === undefined) throw new Error('The extension is not there');
+		if (extension === undefined) throw new Error('The extension is not installed');
 		const { notices: shown } = await extension.activate();
 		let notices: string[] = [];
 		const listening = shown.onDidShow(({ text }) => notices.push(text));

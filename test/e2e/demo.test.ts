@@ -32,7 +32,7 @@ test('npm run demo prints an address where its run can be watched', { skip }, as
 		rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 	});
 
-	await step('it starts the run, and a workbench that asks for a login', async () => {
+	await step('the demo starts the run, and a workbench that asks for a login', async () => {
 		const set = changes.flatMap((change) => ['--set', change]);
 		demo = spawn(node, [join(root, 'test/scripts/demo.ts'), folder, '--browser', '--no-open', ...set], {
 			// Use the shared cache because a separate cache folder would download its own workbench.
@@ -49,7 +49,7 @@ test('npm run demo prints an address where its run can be watched', { skip }, as
 		assert.match(answer.headers.get('location') ?? '', /login/);
 	});
 
-	await step('its address logs in, and shows the dashboard of the run', async () => {
+	await step('the printed address logs in and shows the dashboard of the run', async () => {
 		const workbench = await lab.foreignWorkbench(/Open: +(\S+)/.exec(output)?.[1] ?? '');
 		const page = new DashboardPage(await workbench.app('dashboard'));
 		await page.status(/running/);
@@ -57,7 +57,7 @@ test('npm run demo prints an address where its run can be watched', { skip }, as
 		await workbench.screenshot('demo');
 	});
 
-	await step('its TypeScript includes the language server, which the first TypeScript file starts', () => {
+	await step('the workbench has the TypeScript language server, which the first TypeScript file starts', () => {
 		const settings = readFileSync(join(home, 'data/User/settings.json'), 'utf8');
 		const { 'typescript.tsdk': tsdk } = JSON.parse(settings) as Record<string, string>;
 		assert.ok(existsSync(join(tsdk ?? '', 'tsserver.js')), tsdk);
@@ -68,10 +68,10 @@ test('npm run demo prints an address where its run can be watched', { skip }, as
 		const run = /Run: +(\S+)/.exec(output)?.[1] ?? '';
 		const { pid } = recordOf(run);
 		demo?.kill('SIGINT');
-		await waitUntil(() => demo?.exitCode !== null, 'the demo ends');
+		await waitUntil(() => demo?.exitCode !== null, 'the demo exits');
 		assert.equal(demo?.exitCode, 0);
 		assert.ok(isAlive(pid));
 		assert.equal((await lab.cli('stop', run)).code, 0);
-		await waitUntil(() => !isAlive(pid), 'the engine ends');
+		await waitUntil(() => !isAlive(pid), 'the engine exits');
 	});
 });

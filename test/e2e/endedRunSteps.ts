@@ -23,11 +23,11 @@ export async function prepareCrashedRun(lab: Laboratory): Promise<void> {
 	const recipe = lab.write('killed.recipe.json', { ...unhurried(lab, smallRecipe(30, 10)), name: 'killed' });
 	assert.equal((await lab.cli('run', recipe, '--detach')).code, 0);
 	const crashed = runNamed(lab, 'killed');
-	await waitUntil(() => stepsOf(crashed).length > 20, 'it is in the middle of its second stage');
+	await waitUntil(() => stepsOf(crashed).length > 20, 'the run is in the middle of its second stage');
 	const { pid } = recordOf(crashed);
 	process.kill(pid, 'SIGKILL');
-	await waitUntil(() => !isAlive(pid), 'the engine is gone');
-	assert.equal(recordOf(crashed).status, 'running', 'nobody was left to write another status');
+	await waitUntil(() => !isAlive(pid), 'the engine has exited');
+	assert.equal(recordOf(crashed).status, 'running', 'no process was left to write another status');
 }
 
 /** @param finished name of a finished run in the workspace */
@@ -97,7 +97,7 @@ export async function diagnoseRun(t: TestContext, lab: Laboratory, workbench: Wo
 		return frame;
 	};
 
-	await step('the dashboard lists it, with numbers and cause', async () => {
+	await step('the dashboard lists the problem with numbers and its cause', async () => {
 		await workbench.runAction(/^tight/, /Open Dashboard/);
 		const frame = await alerts();
 		assert.match(await frame.locator('[data-alert="overlong"]').innerText(), /\d+% of the completions .* 4 tokens/);
@@ -117,7 +117,7 @@ export async function diagnoseRun(t: TestContext, lab: Laboratory, workbench: Wo
 		await workbench.screenshot('diagnosis-recipe');
 	});
 
-	await step('so are the rollouts that show it', async () => {
+	await step('the rollouts that show the problem are also one click away', async () => {
 		const frame = await alerts();
 		await frame
 			.locator('[data-alert="dead-groups:truncated"]')

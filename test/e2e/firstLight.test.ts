@@ -36,7 +36,7 @@ test('trains with GRPO, watches the run and reads its rollouts through a reload 
 		const reward = page.legend('Reward');
 		await reward.filter({ hasText: /\d/ }).waitFor();
 		const seen = new Set<string>();
-		await waitUntil(async () => seen.add(await reward.innerText()).size >= 4, 'the reward has had four values');
+		await waitUntil(async () => seen.add(await reward.innerText()).size >= 4, 'the reward has shown four values');
 		await page.toggleTable('Reward');
 		const rows = await page.rowCount('Reward');
 		await waitUntil(async () => (await page.rowCount('Reward')) > rows + 10, 'ten more steps are shown');
@@ -58,16 +58,16 @@ test('trains with GRPO, watches the run and reads its rollouts through a reload 
 		for (const { index, completion } of distinct.slice(-2)) {
 			const text = page.frame.locator(`.card[data-index="${index}"] .block-text`);
 			const shown = async () => (await text.allInnerTexts()).join('').replaceAll(/\s/g, '');
-			await waitUntil(async () => (await shown()) === completion.replaceAll(/\s/g, ''), `it shows ${completion}`);
+			await waitUntil(async () => (await shown()) === completion.replaceAll(/\s/g, ''), `the card shows ${completion}`);
 		}
 		await page.frame.getByText('Thinking', { exact: true }).first().waitFor();
 		await page.frame.getByText('Answer', { exact: true }).first().waitFor();
-		await waitUntil(() => stepsOf(run).length > open + 3, 'the run goes on meanwhile');
+		await waitUntil(() => stepsOf(run).length > open + 3, 'the run continues in the meantime');
 		assert.equal(await page.openStep(), open);
 		await workbench.screenshot('rollouts-live');
 	});
 
-	await step('Pause holds the run, and Continue lets it proceed', async () => {
+	await step('Pause pauses the run, and Continue resumes it', async () => {
 		await workbench.editorTab(/^addition/).click();
 		const page = await dashboard();
 		await page.action('Pause').click();
@@ -103,7 +103,7 @@ test('trains with GRPO, watches the run and reads its rollouts through a reload 
 		const page = await dashboard();
 		await page.action('Stop').click();
 		await page.status(/stopped/);
-		await waitUntil(() => !isAlive(engine), 'the engine has ended');
+		await waitUntil(() => !isAlive(engine), 'the engine has exited');
 	});
 
 	await step('Resume continues the same run without repeating a step', async () => {
@@ -132,9 +132,9 @@ test('trains with GRPO, watches the run and reads its rollouts through a reload 
 			.filter({ hasText: /Step \d+/ })
 			.last()
 			.click();
-		await waitUntil(() => lab.runs().length === 2, 'there is a second run');
+		await waitUntil(() => lab.runs().length === 2, 'a second run exists');
 		const branch = lab.runs()[1] ?? '';
-		await waitUntil(() => stepsOf(branch).length > 3, 'it makes steps');
+		await waitUntil(() => stepsOf(branch).length > 3, 'the second run makes steps');
 		const { parent } = recordOf(branch);
 		assert.equal(parent?.run, recordOf(run).id);
 		assert.equal((await lab.cli('stop', branch)).code, 0);

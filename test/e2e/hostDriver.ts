@@ -45,7 +45,7 @@ export class HostDriver {
 		// Use the newest host: reloading a window starts another one.
 		this.#server = createServer((socket) => {
 			socket.on('error', () => undefined);
-			socket.once('close', () => this.#lose('The extension host is gone'));
+			socket.once('close', () => this.#lose('The extension host has disconnected'));
 			createInterface(socket).on('line', (line) => this.#take(JSON.parse(line)));
 			this.#host.resolve(socket);
 			this.#host = { ...Promise.withResolvers(), promise: Promise.resolve(socket) };

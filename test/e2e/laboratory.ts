@@ -147,7 +147,7 @@ export class Laboratory {
 			.getByRole('button', { name: /Start Run/ })
 			.first()
 			.click();
-		await waitUntil(() => this.runs().length === 1, 'the run is there');
+		await waitUntil(() => this.runs().length === 1, 'the run exists');
 		const [run = ''] = this.runs();
 		const finished = () => existsSync(join(run, 'run.json')) && recordOf(run).status === 'finished';
 		await waitUntil(finished, 'the run finishes', seconds);
@@ -171,7 +171,7 @@ export class Laboratory {
 		open.delete(this);
 		if (failed) await this.pictureFailure();
 		await withLimit(this.chrome.close(), answerTime, () =>
-			console.log('The browser does not answer: it was not closed.'),
+			console.log('The browser does not respond and was not closed.'),
 		);
 		await this.server.dispose();
 		await this.endEngines();
@@ -187,13 +187,13 @@ export class Laboratory {
 		mkdirSync(screenshots, { recursive: true });
 		for (const [i, { page }] of this.pages.entries()) {
 			const path = join(screenshots, `${this.name}-failed${i > 0 ? `-${i}` : ''}.png`);
-			// Playwright's own limit does not help if the browser no longer answers.
+			// Playwright's own limit does not help if the browser no longer responds.
 			const picture = page.screenshot({ path }).then(
 				() => '',
 				(error: unknown) => String(error),
 			);
-			const problem = await withLimit(picture, answerTime, () => 'the browser does not answer');
-			if (problem !== '') console.log(`No picture of page ${i}: ${problem}`);
+			const problem = await withLimit(picture, answerTime, () => 'the browser does not respond');
+			if (problem !== '') console.log(`No screenshot of page ${i}: ${problem}`);
 		}
 	}
 
@@ -201,7 +201,7 @@ export class Laboratory {
 	private async endEngines(): Promise<void> {
 		for (const { pid } of enginesUnder(this.workspace)) {
 			process.kill(pid, 'SIGKILL');
-			await waitUntil(() => !isAlive(pid), 'the engine ends');
+			await waitUntil(() => !isAlive(pid), 'the engine exits');
 		}
 	}
 }
@@ -219,7 +219,7 @@ export function inOrder(t: TestContext): (name: string, body: () => Promise<void
 		await t.test(name, async () => {
 			try {
 				await withLimit(body(), longestStep, () => {
-					throw new Error(`"${name}" takes longer than ${longestStep / 1000} s`);
+					throw new Error(`"${name}" took longer than ${longestStep / 1000} s`);
 				});
 			} catch (error) {
 				failed = true;
@@ -227,7 +227,7 @@ export function inOrder(t: TestContext): (name: string, body: () => Promise<void
 				throw error;
 			}
 		});
-		if (failed) throw new Error(`What follows "${name}" was not tried.`);
+		if (failed) throw new Error(`The steps after "${name}" were not tried.`);
 	};
 }
 
@@ -267,7 +267,7 @@ export async function waitUntil(
 ): Promise<void> {
 	const deadline = Date.now() + seconds * 1000;
 	while (!(await condition())) {
-		if (Date.now() > deadline) throw new Error(`Waited ${seconds} s in vain until ${what}`);
+		if (Date.now() > deadline) throw new Error(`Timed out after ${seconds} s waiting until ${what}`);
 		await new Promise((resolve) => setTimeout(resolve, 100));
 	}
 }

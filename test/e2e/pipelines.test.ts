@@ -17,7 +17,7 @@ import { RolloutsPage } from './pages/rolloutsPage.ts';
 
 const read = (folder: string): PipelineRecord => recordOf(folder, 'pipeline.json');
 
-/** Steps in the first stage. It is paused while it is inspected, because a workbench can be slower than its training. */
+/** Steps in the first stage. The test pauses it to inspect it, because a workbench can be slower than training. */
 const steps = 400;
 
 /** Pauses a stage after its first steps. Engines that the workbench started have its runtime folder. */
@@ -63,7 +63,7 @@ test('creates an R1 project, runs its pipeline, then measures, rates and reports
 	const stateOf = (name: string) => read(pipeline).stages.find((one) => one.name === name);
 	let pipeline = '';
 
-	await step('the project is there, and its recipe is open', async () => {
+	await step('the project is created, and its recipe is open', async () => {
 		await workbench.command('Reasoning Lab: New Project');
 		await workbench.asked('New project');
 		await workbench.pick('DeepSeek-R1 in minutes');
@@ -73,7 +73,7 @@ test('creates an R1 project, runs its pipeline, then measures, rates and reports
 		writeFileSync(quick, JSON.stringify(smaller(readFileSync(quick, 'utf8')), undefined, '\t'));
 	});
 
-	await step('its quick recipe is started from the editor, and its stages are rows', async () => {
+	await step('the quick recipe is started from the editor, and its stages are rows', async () => {
 		await workbench.openFile('r1-quick.recipe.json');
 		await workbench.openSideBar();
 		await workbench.page.locator('.editor-actions').getByRole('button', { name: 'Start Run' }).click();
@@ -95,7 +95,7 @@ test('creates an R1 project, runs its pipeline, then measures, rates and reports
 		await workbench.screenshot('pipeline-stage-dashboard');
 	});
 
-	await step('it is stopped with a checkpoint, and resumes where it left off', async () => {
+	await step('the pipeline is stopped with a checkpoint, and resumes where it left off', async () => {
 		await workbench.runAction(/^pipeline r1-quick/, 'Stop Pipeline');
 		await pipelineRow('stopped').waitFor();
 		const name = 'base';
@@ -106,11 +106,11 @@ test('creates an R1 project, runs its pipeline, then measures, rates and reports
 		await workbench.screenshot('pipeline-stopped');
 		await workbench.runAction(/^pipeline r1-quick/, 'Resume Pipeline');
 		await pipelineRow('running').waitFor();
-		await waitUntil(() => recordOf(join(pipeline, name)).step > done, 'the stage goes on');
+		await waitUntil(() => recordOf(join(pipeline, name)).step > done, 'the stage continues');
 		assert.equal(recordOf(join(pipeline, name)).attempt, attempt + 1);
 	});
 
-	await step('its stages finish one after the other, each with its held-out accuracy', async () => {
+	await step('the stages finish one after the other, each with its held-out accuracy', async () => {
 		await row('base', new RegExp(`finished, pretrain, ${steps} of ${steps}, accuracy [\\d.]+%`)).waitFor({
 			timeout: 240_000,
 		});
@@ -164,7 +164,7 @@ test('creates an R1 project, runs its pipeline, then measures, rates and reports
 			.filter({ hasText: /^[345]$/ })
 			.waitFor();
 		await keyboard.press('+');
-		await waitUntil(() => readLines(file).length === 2, 'both presses are saved');
+		await waitUntil(() => readLines(file).length === 2, 'both ratings are saved');
 		const [first, second] = readLines<{ rating: number }>(file).map(({ rating }) => rating);
 		assert.equal(second, (first ?? 0) + 1);
 		await given(0)
@@ -173,7 +173,7 @@ test('creates an R1 project, runs its pipeline, then measures, rates and reports
 		await workbench.screenshot('pipeline-rated');
 	});
 
-	await step('the report of the pipeline opens in a plain browser, where nothing runs', async () => {
+	await step('the pipeline report opens in a plain browser and runs no scripts', async () => {
 		const out = join(lab.workspace, 'r1-report.html');
 		await workbench.runMenu(pipelineRow('finished'), 'Export Report...');
 		await workbench.fileDialog(out, /^runs/, /^(OK|Save)$/);
@@ -188,7 +188,7 @@ test('creates an R1 project, runs its pipeline, then measures, rates and reports
 			.getByRole('table', { name: /^pass@1 with 95% intervals/ })
 			.first()
 			.waitFor();
-		assert.ok((await page.page.getByRole('img').count()) > 3, 'there are curves');
+		assert.ok((await page.page.getByRole('img').count()) > 3, 'the report contains curves');
 		assert.deepEqual(page.requests, [pathToFileURL(out).href]);
 		assert.equal(await page.runsScripts(), false);
 		for (const scheme of ['dark', 'light'] as const) {
@@ -198,7 +198,7 @@ test('creates an R1 project, runs its pipeline, then measures, rates and reports
 		}
 		await page.page.setViewportSize({ width: 420, height: 900 });
 		await page.screenshot('report-narrow');
-		assert.ok((await page.overflow()) <= 0, 'nothing is cut off sideways');
+		assert.ok((await page.overflow()) <= 0, 'nothing overflows horizontally');
 	});
 
 	assert.equal(stateOf('base')?.status, 'finished');

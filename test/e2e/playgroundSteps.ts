@@ -25,7 +25,7 @@ export async function usePlayground(t: TestContext, lab: Laboratory, workbench: 
 	const finished = () => view.locator('.side-name [role=status]', { hasText: 'tokens/s' }).first().waitFor();
 	const button = (name: string) => view.getByRole('button', { name, exact: true });
 
-	await step('it opens empty from the palette', async () => {
+	await step('the playground opens empty from the palette', async () => {
 		await workbench.command('Open Playground');
 		view = await workbench.app('playground');
 		await view.getByText('No policy yet').waitFor();
@@ -41,7 +41,7 @@ export async function usePlayground(t: TestContext, lab: Laboratory, workbench: 
 		await waitUntil(async () => {
 			view = await workbench.app('playground');
 			return (await view.locator('.policy', { hasText: 'addition, step' }).count()) === 1;
-		}, 'the policy is there');
+		}, 'the policy is listed');
 		await view.getByRole('textbox', { name: 'Question', exact: true }).fill('3+4=');
 		await view.getByRole('textbox', { name: /^Expected answer/ }).fill('7');
 		await page.keyboard.press('Control+Enter');
@@ -79,7 +79,7 @@ export async function usePlayground(t: TestContext, lab: Laboratory, workbench: 
 		await answered(3);
 		await waitUntil(
 			async () => (await view.locator('.badge', { hasText: /Correct|Incorrect/ }).count()) === 2,
-			'both are checked',
+			'both completions are checked',
 		);
 		await workbench.screenshot('playground-compare');
 	});
@@ -91,12 +91,12 @@ export async function usePlayground(t: TestContext, lab: Laboratory, workbench: 
 		await workbench.asked('Save as Case (2/2)');
 		await workbench.pick('brief.cases.jsonl');
 		const file = join(lab.workspace, 'brief.cases.jsonl');
-		await waitUntil(() => readLines(file).length === 1, 'the case is there');
+		await waitUntil(() => readLines(file).length === 1, 'the case is saved');
 		const [made] = readLines<{ prompt: string; answer: string; expect: number }>(file);
 		assert.deepEqual([made?.prompt, made?.answer, made?.expect], ['3+4=', '7', 1]);
 	});
 
-	await step('it keeps its history and still answers in another theme', async () => {
+	await step('the playground keeps its history and still answers in another theme', async () => {
 		await lab.setTheme(workbench, 'hc-light');
 		view = await workbench.app('playground');
 		await view.locator('.side').nth(1).waitFor();
@@ -107,9 +107,9 @@ export async function usePlayground(t: TestContext, lab: Laboratory, workbench: 
 		await finished();
 	});
 
-	await step('closing it ends the engines that served it', async () => {
+	await step('closing the playground ends the engines that served it', async () => {
 		assert.ok(enginesUnder(lab.workspace).length > 0, 'checkpoints are served');
 		await workbench.command('View: Close All Editors');
-		await waitUntil(() => enginesUnder(lab.workspace).length === 0, 'they have ended');
+		await waitUntil(() => enginesUnder(lab.workspace).length === 0, 'the engines have exited');
 	});
 }

@@ -81,7 +81,7 @@ async function search(t: TestContext, lab: Laboratory, workbench: WorkbenchPage)
 	const quick = lab.write('quick.json', { ...script, rules: script.rules.map((rule) => ({ ...rule, delayMs: 0 })) });
 	let tree: TreePage;
 
-	await step('MCTS starts from the palette on a row of a dataset', async () => {
+	await step('MCTS starts from the palette on a dataset row', async () => {
 		await workbench.openFile('problems.jsonl');
 		// By then the extension has read the file as well.
 		await page.locator('.codelens-decoration').filter({ hasText: 'Search on This Row' }).first().waitFor();
@@ -101,11 +101,11 @@ async function search(t: TestContext, lab: Laboratory, workbench: WorkbenchPage)
 		tree = new TreePage(await workbench.app('tree'));
 	});
 
-	await step('its tree is watched as it grows', async () => {
-		await waitUntil(async () => (await tree.nodes()) > 3, 'there are nodes');
+	await step('the growing tree is shown', async () => {
+		await waitUntil(async () => (await tree.nodes()) > 3, 'the tree has nodes');
 		const early = await tree.nodes();
 		await workbench.screenshot('search-growing');
-		await waitUntil(async () => (await tree.nodes()) > early, 'there are more');
+		await waitUntil(async () => (await tree.nodes()) > early, 'the tree has more nodes');
 		await tree.button('Stop').click();
 		await tree.facts().filter({ hasText: 'stopped' }).waitFor();
 		await workbench.screenshot('search-ended');
@@ -182,5 +182,5 @@ async function openTree(lab: Laboratory, workbench: WorkbenchPage): Promise<void
 	const page = new TreePage(await workbench.app('tree'));
 	await page.facts().filter({ hasText: facts }).waitFor();
 	await workbench.screenshot('tree-foreign');
-	assert.deepEqual(readFileSync(join(lab.workspace, file)), before, 'nothing is written');
+	assert.deepEqual(readFileSync(join(lab.workspace, file)), before, 'the file is unchanged');
 }

@@ -64,7 +64,7 @@ test('PyTorch engine recipes run from the editor', { skip }, async (t) => {
 		await workbench.command('Reasoning Lab: Start Run');
 		await waitUntil(() => lab.runs().length === 1, 'the run has a folder', patience);
 		[run = ''] = lab.runs();
-		await waitUntil(() => stepsOf(run).length > 3, 'it makes steps', patience);
+		await waitUntil(() => stepsOf(run).length > 3, 'the run makes steps', patience);
 		assert.equal(recordOf(run).engine, 'pytorch');
 		const page = await dashboard();
 		await page.status(/running/);
@@ -82,10 +82,10 @@ test('PyTorch engine recipes run from the editor', { skip }, async (t) => {
 		await rollouts.cards().first().waitFor();
 		const file = join(run, 'rollouts', `step_${String(await rollouts.openStep()).padStart(6, '0')}.jsonl`);
 		const lines = readLines<{ group: number; tokens?: { logprob: number[] } }>(file);
-		assert.deepEqual([...new Set(lines.map(({ group }) => group))].length, 2, 'all groups of the batch');
+		assert.deepEqual([...new Set(lines.map(({ group }) => group))].length, 2, 'the step has all groups of the batch');
 		assert.ok(
 			lines.every(({ tokens }) => (tokens?.logprob.length ?? 0) > 0),
-			'with log-probabilities',
+			'all rollouts have log-probabilities',
 		);
 		await workbench.screenshot('pytorch-rollouts');
 		await workbench.runAction(/^torch, /, /Open Dashboard/);
@@ -97,7 +97,7 @@ test('PyTorch engine recipes run from the editor', { skip }, async (t) => {
 		const { pid } = recordOf(run);
 		await (await dashboard()).action('Stop').click();
 		await (await dashboard()).status(/stopped/);
-		await waitUntil(() => !isAlive(pid), 'the engine has ended');
+		await waitUntil(() => !isAlive(pid), 'the engine has exited');
 		const { step: stopped } = recordOf(run);
 		await (await dashboard()).action('Resume').click();
 		await waitUntil(() => recordOf(run).step > stopped, 'the resumed run makes steps', patience);
@@ -108,7 +108,7 @@ test('PyTorch engine recipes run from the editor', { skip }, async (t) => {
 		assert.deepEqual(
 			steps.filter((one) => one > 0),
 			Array.from({ length: steps.at(-1) ?? 0 }, (_, i) => i + 1),
-			'no step is missing or doubled',
+			'no step is missing or duplicated',
 		);
 	});
 });

@@ -90,14 +90,14 @@ test('an untrusted workspace can be viewed, and nothing in it runs until it is t
 		assert.deepEqual(
 			others.filter(({ pending }) => pending).map(({ command, given }) => `${command} (${given})`),
 			[],
-			'calls that did not end',
+			'calls that did not finish',
 		);
 		hostile.untouched('after all commands');
 		assert.ok(existsSync(hostile.path('runs/stopped/run.json')));
 		await driver.run((vscode) => vscode.commands.executeCommand('workbench.action.closeAllEditors'));
 	});
 
-	await step('once it is trusted, its settings count and its files are run, without a reload', async () => {
+	await step('once trusted, its settings apply and its files are run, without a reload', async () => {
 		// Settings that name programs would now run them; keep only those that list servers.
 		hostile.put('.vscode/settings.json', {
 			...notCopies,
@@ -105,7 +105,7 @@ test('an untrusted workspace can be viewed, and nothing in it runs until it is t
 		});
 		const reward = new RewardPage(workbench, 'hostile.reward.ts');
 		await reward.open();
-		hostile.untouched('before it is trusted');
+		hostile.untouched('before the workspace is trusted');
 		await workbench.command('Workspaces: Manage Workspace Trust');
 		await page
 			.locator('.workspace-trust-editor')

@@ -121,7 +121,7 @@ test('writes rewards whose results appear next to their signatures, and trains w
 		await workbench.screenshot('rewards-broken');
 		await steps.setLine(line, 'return right / needed;');
 		await steps.untilInline(/^0\.20 ± 0\.40 · gold 100% · 5 cases/);
-		await waitUntil(async () => (await steps.problems().count()) === 0, 'the problems are gone');
+		await waitUntil(async () => (await steps.problems().count()) === 0, 'no problems are left');
 	});
 
 	await step('lines that no row reaches are marked in the gutter', async () => {
@@ -153,7 +153,7 @@ test('writes rewards whose results appear next to their signatures, and trains w
 		await right.untilInline(/^1 of 2 cases failed · 1\.00 ± 0\.00 · gold 0%/);
 	});
 
-	await step('its case fails in the Test Explorer, which shows what was expected', async () => {
+	await step('its case fails in the Test Explorer, which shows the expected value', async () => {
 		await workbench.command('View: Toggle Panel Visibility');
 		await tests.open();
 		await tests.runFile();
@@ -218,7 +218,7 @@ test('writes rewards whose results appear next to their signatures, and trains w
 		await page.locator('.debug-toolbar').waitFor({ state: 'hidden' });
 	});
 
-	await step('it is added to the recipe, whose comments are kept', async () => {
+	await step('the reward is added to the recipe, whose comments are kept', async () => {
 		const short = [
 			['"layers": 3, "width": 96', '"layers": 2, "width": 48'],
 			['"steps": 300', '"steps": 20'],
@@ -234,11 +234,11 @@ test('writes rewards whose results appear next to their signatures, and trains w
 		lab.write('starter.recipe.json', recipe);
 		await right.open();
 		await right.lens('Use in Run').click();
-		await waitUntil(async () => (await workbench.quickInput().inputValue()) === '0.1', 'the weight is asked for');
+		await waitUntil(async () => (await workbench.quickInput().inputValue()) === '0.1', 'the weight is requested');
 		await page.keyboard.press('Enter');
 		await workbench.editorTab(/starter\.recipe\.json/).waitFor();
 		// The file is briefly empty while it is being saved.
-		await waitUntil(() => textOf('starter.recipe.json').includes('right.reward.ts'), 'it is saved');
+		await waitUntil(() => textOf('starter.recipe.json').includes('right.reward.ts'), 'the recipe is saved');
 		assert.equal(
 			textOf('starter.recipe.json'),
 			recipe.replace(
@@ -264,7 +264,7 @@ test('writes rewards whose results appear next to their signatures, and trains w
 		await workbench.screenshot('rewards-rollouts');
 	});
 
-	await step('on the last rollouts, it reproduces the rewards that the run recorded', async () => {
+	await step('on the last rollouts, the reward reproduces the values that the run recorded', async () => {
 		const [first] = readLines<{ rewards: Record<string, number> }>(join(run, 'rollouts/step_000024.jsonl'));
 		assert.ok((first?.rewards.right ?? 0) < 0, JSON.stringify(first));
 		await right.open();

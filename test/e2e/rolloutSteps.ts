@@ -124,13 +124,13 @@ export async function openForeign(
 		await list.focus();
 		await list.press('Home');
 		await list.press('-');
-		await waitUntil(() => labels().at(-1)?.steps[0]?.rating === -1, 'the label is kept');
+		await waitUntil(() => labels().at(-1)?.steps[0]?.rating === -1, 'the label is saved');
 		await workbench.screenshot('foreign-label');
 		await list.press('u');
-		await waitUntil(() => labels().at(-1)?.steps[0]?.rating === null, 'the label is taken back');
+		await waitUntil(() => labels().at(-1)?.steps[0]?.rating === null, 'the label is cleared');
 		await list.press('Home');
 		await list.press('+');
-		await waitUntil(() => labels().at(-1)?.steps[0]?.rating === 1, 'the label is kept');
+		await waitUntil(() => labels().at(-1)?.steps[0]?.rating === 1, 'the label is saved');
 		await frame.getByRole('tab', { name: 'Group', exact: true }).click();
 	});
 
@@ -216,10 +216,10 @@ export async function openHostile(t: TestContext, workbench: WorkbenchPage): Pro
 			const hit = await one
 				.evaluate(() => (globalThis as { hostile?: number }).hostile ?? ({} as { polluted?: boolean }).polluted)
 				.catch(() => undefined);
-			assert.equal(hit ?? null, null, `${where}: something ran in ${one.url()}`);
+			assert.equal(hit ?? null, null, `${where}: a script ran in ${one.url()}`);
 		}
-		assert.equal(await page.locator('[data-hostile]').count(), 0, `${where}: markup in the workbench`);
-		assert.equal(await frame.locator('[data-hostile]').count(), 0, `${where}: markup in the panel`);
+		assert.equal(await page.locator('[data-hostile]').count(), 0, `${where}: hostile markup in the workbench`);
+		assert.equal(await frame.locator('[data-hostile]').count(), 0, `${where}: hostile markup in the panel`);
 		assert.deepEqual([requested, dialogs], [[], []], where);
 		const wider = await overflow(frame);
 		assert.ok(wider <= 0, `${where}: the page is ${wider} px wider than its panel`);
@@ -241,7 +241,7 @@ export async function openHostile(t: TestContext, workbench: WorkbenchPage): Pro
 	await rollouts.groups().first().waitFor();
 	assert.equal(await rollouts.groups().count(), groups);
 
-	// The groups with markup that could run. `hostilePages.test.ts` shows all texts in the pages alone.
+	// Only groups with markup that could run. `hostilePages.test.ts` shows all texts in pages outside the workbench.
 	for (let group = 0; group < activeGroups; group++) {
 		const names = texts.slice(group * perGroup, (group + 1) * perGroup).map(([name]) => name);
 		await step(`group ${group}: ${names.join(', ')}`, async () => {

@@ -81,20 +81,20 @@ export class Campaign {
 		await sleep(after);
 		const hit = await this.#hit(work, fault, place, losses, random.next() * 1500);
 		let resumes = 0;
-		if (!(await ends(work))) losses.push('it neither ended nor went on');
+		if (!(await ends(work))) losses.push('the work neither ended nor continued');
 		await place.heal();
 		const written = await writtenLines(place.folder);
 		while (losses.length === 0 && !(await work.isComplete())) {
 			if (++resumes > maxResumes) {
-				losses.push(`resumed ${maxResumes} times, it is not complete: ${await work.reason()}`);
+				losses.push(`not complete after ${maxResumes} resumes: ${await work.reason()}`);
 				break;
 			}
 			await work.resume();
-			if (!(await ends(work))) losses.push('resumed, it did not end');
+			if (!(await ends(work))) losses.push('the resumed work did not end');
 		}
 		if (losses.length === 0) {
 			if (!isDeepStrictEqual(await work.outcome(), outcome)) {
-				losses.push(`another outcome: ${difference(await work.outcome(), outcome)}`);
+				losses.push(`different outcome: ${difference(await work.outcome(), outcome)}`);
 			}
 			const now = await writtenLines(place.folder);
 			const lost = [...written].filter(([hash]) => !now.has(hash));
@@ -121,7 +121,7 @@ export class Campaign {
 		const start = performance.now();
 		await work.start();
 		if (!(await ends(work)) || !(await work.isComplete())) {
-			throw new Error(`${key} does not come to its end undisturbed: ${await work.reason()}`);
+			throw new Error(`${key} does not complete even without a fault: ${await work.reason()}`);
 		}
 		const milliseconds = performance.now() - start;
 		await lingering(place.folder);
@@ -178,7 +178,7 @@ export class Campaign {
 			}
 			case 'second window': {
 				const refused = await work.startTwice();
-				if (refused === null && !(await work.isOver())) losses.push('a second one was let work on it');
+				if (refused === null && !(await work.isOver())) losses.push('a second process was allowed to work on it');
 				return true;
 			}
 		}

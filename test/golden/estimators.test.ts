@@ -91,7 +91,7 @@ function near(actual: ArrayLike<number>, expected: readonly number[], what: stri
 	}
 }
 
-test("GDPO has TRL's advantages", () => {
+test("GDPO advantages equal TRL's", () => {
 	for (const [i, { rewards, weights, size, advantages }] of golden.gdpo.entries()) {
 		const rows = rewards.map((values) => ({ values, reward: combineRewards(values, weights) }));
 		const settings = advantageSettings({ multi_objective_aggregation: 'normalize_then_sum' });
@@ -101,7 +101,7 @@ test("GDPO has TRL's advantages", () => {
 });
 
 for (const estimator of ['pass_at_k', 'maxrl'] as const) {
-	test(`${estimator} has the advantages of its authors' code`, () => {
+	test(`${estimator} advantages equal those from its authors' code`, () => {
 		const cases = golden[estimator === 'maxrl' ? 'maxrl' : 'passAtK'];
 		for (const [i, { rewards, size, k, advantages }] of cases.entries()) {
 			const rows = rewards.map((reward) => ({ values: [reward], reward }));
@@ -125,7 +125,7 @@ for (const estimator of ['pass_at_k', 'maxrl'] as const) {
 	});
 }
 
-test("the tokens with the highest entropies are TRL's", () => {
+test('the tokens with the highest entropies are the same as in TRL', () => {
 	for (const [i, { masked, entropies, share, selected }] of golden.topEntropy.entries()) {
 		const rows = entropies.map((own, r) => ({
 			masked: masked[r] as boolean,
@@ -187,7 +187,7 @@ function sameLoss(
 	near([sum], [one.loss], `${what}, loss`, 1e-7);
 }
 
-/** Checks that cases have masked rows, rows without advantage, rows of one token, and mostly a gradient. */
+/** Checks that some rows are masked, some have no advantage, some have one token, and most cases have a gradient. */
 function covers(cases: readonly VerlCase[]): void {
 	assert.ok(cases.some(({ masked }) => masked.includes(true)));
 	assert.ok(cases.some(({ advantages }) => advantages.includes(0)));
@@ -196,7 +196,7 @@ function covers(cases: readonly VerlCase[]): void {
 	assert.ok(moving.length > 0.5 * cases.length, `${moving.length} of ${cases.length} have a gradient`);
 }
 
-test("Clip-Cov has verl's losses and gradients", () => {
+test("Clip-Cov losses and gradients equal verl's", () => {
 	covers(golden.clipCov);
 	let excluded = 0;
 	for (const [i, one] of golden.clipCov.entries()) {
@@ -210,7 +210,7 @@ test("Clip-Cov has verl's losses and gradients", () => {
 	assert.ok(excluded > golden.clipCov.length / 4, `${excluded} tokens were excluded`);
 });
 
-test("DPPO has verl's losses, gradients and fractions of tokens left out", () => {
+test("DPPO losses, gradients and fractions of excluded tokens equal verl's", () => {
 	covers(golden.dppo);
 	let leftOutInAll = 0;
 	for (const [i, one] of golden.dppo.entries()) {
@@ -218,13 +218,13 @@ test("DPPO has verl's losses, gradients and fractions of tokens left out", () =>
 		const objective = { ...defaultObjective, lossType: kind, epsilonLow: low, epsilonHigh: high };
 		sameLoss(one, objective, {}, `case ${i} (${kind})`);
 		const share = updateMetrics(rowsOf(one), objective)['clip_ratio/region_mean'];
-		near([share ?? Number.NaN], [leftOut], `case ${i}, left out`, 1e-6);
+		near([share ?? Number.NaN], [leftOut], `case ${i}, excluded`, 1e-6);
 		leftOutInAll += leftOut;
 	}
-	assert.ok(leftOutInAll / golden.dppo.length > 0.1, 'some tokens are left out');
+	assert.ok(leftOutInAll / golden.dppo.length > 0.1, 'some tokens are excluded');
 });
 
-test("KL-Cov has verl's losses and gradients", () => {
+test("KL-Cov losses and gradients equal verl's", () => {
 	covers(golden.klCov);
 	const objective = { ...defaultObjective, epsilonLow: 1e9, epsilonHigh: 1e9 };
 	for (const [i, one] of golden.klCov.entries()) {

@@ -93,7 +93,7 @@ def gdpo_case():
 
 
 def grouped_case(draw, advantages_of):
-    """Several groups. Some have equal rewards, and some rows have none."""
+    """Returns several groups. Some have equal rewards, and some rows have no reward."""
     size, groups = rng.choice([2, 4, 8]), rng.choice([1, 2, 3])
     k = rng.randint(1, size)
     rewards, advantages = [], []
@@ -101,7 +101,7 @@ def grouped_case(draw, advantages_of):
         dead, same = rng.random() < 0.2, draw()
         own = [None if rng.random() < 0.1 else same if dead else draw() for _ in range(size)]
         known = [reward for reward in own if reward is not None]
-        # The authors' code knows no rows without a reward. A row without others to compare with has no advantage.
+        # The authors' code does not support rows without a reward. A row with nothing to compare with has no advantage.
         values = iter(advantages_of(known, min(k, len(known))) if len(set(known)) > 1 else [0.0] * len(known))
         rewards += own
         advantages += [0.0 if reward is None else next(values) for reward in own]
@@ -140,7 +140,7 @@ def table(lengths, make):
 
 
 def masked_rows(lengths, kept=1):
-    """Returns which rows are masked, at random, but not the first ones."""
+    """Returns which rows are masked: random ones, but never the first ones."""
     return [i >= kept and rng.random() < 0.25 for i in range(len(lengths))]
 
 
@@ -160,7 +160,7 @@ def cut(values, lengths):
 
 def entropy_case():
     lengths = [rng.randint(1, 6) for _ in range(rng.randint(1, 4))]
-    # TRL computes thresholds in single precision, which is that of real entropies.
+    # TRL computes thresholds in single precision, which real entropies also have.
     entropies = table(lengths, lambda: rng.choice([rng.random() * 2, 0.5])).float()
     masked = masked_rows(lengths)
     mask = mask_of(lengths, masked)
@@ -179,7 +179,7 @@ def clip_cov_case():
     lengths = [rng.randint(1, 7) for _ in range(rng.randint(2, 5))]
     logprobs = table(lengths, lambda: -rng.random() * 4).requires_grad_()
     old = logprobs.detach() + table(lengths, lambda: rng.gauss(0, 0.3))
-    # With several advantages, because otherwise all covariances are 0 except for rounding.
+    # Use several advantages, because otherwise all covariances are 0 except for rounding.
     masked = masked_rows(lengths, 2)
     mask = mask_of(lengths, masked).double()
     advantages = drawn_advantages(lengths, 1.5)
@@ -241,7 +241,7 @@ def dppo_case(kind):
 
 
 def kl_cov_case():
-    # With several advantages, because otherwise all covariances are equal, and any token can be chosen.
+    # Use several advantages, because otherwise all covariances are equal, and any token can be chosen.
     lengths = [rng.randint(1, 7) for _ in range(rng.randint(2, 5))]
     logprobs = table(lengths, lambda: -rng.random() * 4).requires_grad_()
     old = logprobs.detach() + table(lengths, lambda: rng.gauss(0, 0.3))

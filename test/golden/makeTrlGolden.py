@@ -26,7 +26,7 @@ count = int(sys.argv[2]) if len(sys.argv) > 2 else None
 
 
 def batches(kinds, each, share=1):
-    """Returns the number of batches of some kinds: COUNT of each, divided by `share`, or `each`."""
+    """Returns the number of batches for some kinds: COUNT divided by `share` for each, or `each` without COUNT."""
     return len(kinds) * (each if count is None else math.ceil(count / share))
 
 
@@ -187,7 +187,7 @@ def loss_cases(rng):
             "maxCompletionLength": longest + rng.randint(0, 3),
             "stepsPerGeneration": parts,
         }
-        # TRL takes tensors with one column for values of sequences.
+        # TRL takes tensors with one column for per-sequence values.
         pad = max(2, *lengths)
 
         def table(make):
@@ -266,7 +266,7 @@ def objective_cases(rng, number, kinds=KINDS, episodes=False):
         kind = kinds[index % len(kinds)]
         rows = rng.choice([1, 3, 6])
         longest = rng.choice([2, 4, 7])
-        # TRL takes tensors with one column for values of sequences.
+        # TRL takes tensors with one column for per-sequence values.
         lengths = [longest, *(rng.randint(1, longest) for _ in range(rows - 1))]
         masked = [rng.random() < 0.2 for _ in range(rows)]
         parts = rng.choice([1, 2])
@@ -337,7 +337,7 @@ def objective_cases(rng, number, kinds=KINDS, episodes=False):
         if episodes:
             inputs["tool_mask"] = trained
         if "topEntropy" in settings:
-            # TRL compares entropies in single precision, which is that of real ones.
+            # TRL compares entropies in single precision, which real entropies also have.
             entropies = entropies.float().double()
             stand_in.get_high_entropy_mask = types.MethodType(space["get_high_entropy_mask"], stand_in)
             stand_in.top_entropy_quantile = settings["topEntropy"]
@@ -353,7 +353,7 @@ def objective_cases(rng, number, kinds=KINDS, episodes=False):
             stand_in.vllm_importance_sampling_mode = correction["mode"]
             stand_in.vllm_importance_sampling_clip_min = correction["min"]
             stand_in.vllm_importance_sampling_clip_max = correction["max"]
-            # With vLLM, TRL always computes them.
+            # With vLLM, TRL always computes the old log-probabilities.
             inputs["old_per_token_logps"] = logprobs.detach() if old is None else old
             inputs["sampling_per_token_logps"] = sampling
             inputs["importance_sampling_ratio"] = space["correction_of"](

@@ -184,7 +184,7 @@ describe("TRL's losses, gradients and metrics of an update", () => {
 			const name = `${settings.lossType ?? defaultObjective.lossType}, ${settings.level ?? 'token'}`;
 			const counts = covered.get(name) ?? { gradient: 0, masked: 0, dead: 0, short: 0, clipped: 0 };
 			covered.set(name, counts);
-			// With an advantage, so that it is not the gradient of the KL term alone.
+			// Require an advantage, so that the gradient does not come from the KL term alone.
 			if (rows.some((row) => row.advantage !== 0 && row.gradient.some((one) => one !== 0))) counts.gradient++;
 			if (rows.some((row) => row.masked)) counts.masked++;
 			if (rows.some((row) => row.advantage === 0)) counts.dead++;
@@ -228,7 +228,7 @@ describe("TRL's selection of tokens and entropy bonus", () => {
 				}
 			}
 			close(sum - (weight * entropies) / Math.max(1, selected), loss, 'loss', tolerance);
-			// TRL takes the entropy of an update without tokens to be 0. Here, such an update changes nothing.
+			// For TRL, the entropy of an update without tokens is 0. Here, such an update changes nothing.
 			if (bonus === undefined || adaptive === null || selected === 0) return;
 			close(afterUpdate(bonus, entropies / selected, adaptive).coefficient, bonus.after, 'coefficient');
 		});

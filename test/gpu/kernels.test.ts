@@ -41,14 +41,14 @@ test('the second output of SimplifiedLayerNormalization is still wrong', { skip 
 	assert.equal(
 		found?.operator,
 		'SimplifiedLayerNormalization',
-		'It is correct now: set normScale in webgpuDialect, and see docs/gpu.md',
+		'The runtime computes it correctly now: set normScale in webgpuDialect, and see docs/gpu.md',
 	);
 });
 
 test('tensors are split into more parts than a shader has bindings, and joined', { skip }, async () => {
 	const graph = new Graph('float32', cpuDialect);
 	const x = graph.variable('x', [2, 40, 3]);
-	// In another order, so that neither is removed.
+	// Join in another order, so that neither operator is optimized away.
 	const parts = split(x, 40, 1).toReversed();
 	graph.output('joined', concat(parts, 1));
 	const loss = reduceSum(
@@ -83,7 +83,7 @@ test('the startup check accepts the provider, and rejects a wrong kernel by name
 });
 
 test('a device without 16-bit numbers is rejected with an error that names the precision', {
-	skip: skip || (hardware && 'the GPU of this machine has them'),
+	skip: skip || (hardware && 'the GPU of this machine supports 16-bit numbers'),
 }, async () => {
 	await assert.rejects(probeProviders(tinyJob), {
 		message: 'Cannot compute in float16 on webgpu: its driver does not support 16-bit numbers.',

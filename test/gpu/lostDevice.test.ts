@@ -22,7 +22,7 @@ const lastStep = async (run: string) => (await listCheckpoints(run).catch(() => 
 test('a run whose device is lost ends with its last checkpoint, and resumes on the CPU', { skip }, async (context) => {
 	await using place = await Workplace.make();
 	const driver = await buildFaultyDriver(place.folder);
-	if (driver === null) return context.skip('it needs a C compiler');
+	if (driver === null) return context.skip('requires a C compiler');
 	const lost = join(place.folder, 'lost');
 	Object.assign(place.environment, driver, { FAULTY_DRIVER_LOST: lost });
 	const run = await place.prepare(recipe);

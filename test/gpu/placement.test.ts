@@ -14,7 +14,7 @@ interface Placement {
 	readonly cpu: { readonly operator: string; readonly name: string }[];
 }
 
-/** Where the nodes of each program are computed, according to the runtime's log. */
+/** Returns where the nodes of each program are computed, according to the runtime's log. */
 function placements(log: string): Map<string, Placement> {
 	const programs = new Map<string, Placement>();
 	let placement: Placement = { webgpu: 0, cpu: [] };
@@ -46,7 +46,7 @@ function documented(): Set<string> {
 	return new Set([...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name as string));
 }
 
-/** The log goes to a file, because the runtime drops what a pipe does not take at once. */
+/** The log goes to a file, because the runtime drops output that a pipe does not accept immediately. */
 function createSessions(): { readonly status: number | null; readonly stdout: string; readonly log: string } {
 	const folder = mkdtempSync(join(tmpdir(), 'placement-'));
 	const path = join(folder, 'log');
@@ -92,6 +92,10 @@ describe('placement on WebGPU', { skip }, () => {
 
 	test('LogSoftmax still has no kernel', () => {
 		const operators = logSoftmax?.cpu.map(({ operator }) => operator);
-		assert.deepEqual(operators, ['LogSoftmax'], 'It has one now: set logSoftmax in webgpuDialect, and see docs/gpu.md');
+		assert.deepEqual(
+			operators,
+			['LogSoftmax'],
+			'LogSoftmax has a kernel now: set logSoftmax in webgpuDialect, and see docs/gpu.md',
+		);
 	});
 });

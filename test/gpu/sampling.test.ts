@@ -9,7 +9,7 @@ import { initialParameters } from '../../src/engines/embedded/model/parameters.t
 import type { ModelShape } from '../../src/engines/shared/modelShape.ts';
 import { skip } from '../support/softwareGpu.ts';
 
-/** Sampling with weights and cache on the device, against the CPU. */
+/** Compares sampling with weights and cache on the device with sampling on the CPU. */
 
 const shape: ModelShape = { vocabulary: 13, context: 80, width: 24, heads: 3, layers: 1, feedForward: 40 };
 
@@ -21,7 +21,7 @@ function sharedWeights(seed: number): SharedArrayBuffer {
 	return buffer;
 }
 
-/** Rows of prompts of several lengths; they split, end at different times and outgrow the first slots. */
+/** Rows with prompts of several lengths, which split, end at different times and outgrow the first slots. */
 function job(buffer: SharedArrayBuffer, version: number): SampleJob {
 	const random = Random.of('sampling', 1);
 	const prompts = [1, 4, 9].map((length) => Int32Array.from({ length }, () => random.int(shape.vocabulary)));
@@ -68,7 +68,7 @@ describe('sampling on WebGPU', { skip }, async () => {
 		assert.deepEqual((await gpu.sample(request)).tokens, (await cpu.sample(request)).tokens);
 	});
 
-	/** The completion of the short prompt needs slots after those of the long prompt: more than the context has tokens. */
+	/** The short prompt's completion needs slots after the long prompt's, so there are more slots than context tokens. */
 	test('fills the context after prompts of very different lengths, chosen by the device and by the host', async () => {
 		const random = Random.of('long and short', 1);
 		const prompts = [2, 70].map((length) => Int32Array.from({ length }, () => random.int(shape.vocabulary)));

@@ -35,7 +35,7 @@ export async function declareSuites(
 				if (status === 'failed') throw hostError(error);
 			});
 		}
-		assert.ok(tests.length > 0, 'the suites ran no test');
+		assert.ok(tests.length > 0, 'the suites ran no tests');
 	} finally {
 		rmSync(folder, { recursive: true, force: true });
 	}

@@ -136,7 +136,7 @@ export class Campaign {
 
 	/** @returns the first failure, with its test file if known, or null if nothing failed */
 	async #firstFailure(files: readonly string[], log: string): Promise<Failed | null> {
-		// Node runs files in alphabetical order, so run the closest files, which catch most mutations, separately first.
+		// Node runs files in alphabetical order. Run the closest files, which catch most mutations, separately first.
 		return (await this.#run(files.slice(0, nearest), log)) ?? (await this.#run(files.slice(nearest), log));
 	}
 
@@ -155,7 +155,7 @@ export class Campaign {
 			timeoutSeconds,
 		);
 		if (code === 0) return null;
-		if (code === 124) return { words: `no end after ${timeoutSeconds} s`, file: null };
+		if (code === 124) return { words: `did not finish within ${timeoutSeconds} s`, file: null };
 		const words = readFileSync(log).subarray(before).toString().trim().split('\n')[0] ?? '';
 		return { words, file: files.find((file) => words.includes(`/${file})`)) ?? null };
 	}
@@ -187,7 +187,7 @@ export class Campaign {
 			child.once('error', () => resolve(127));
 		});
 		clearTimeout(timer);
-		// Test files that were running alongside the failed one have no process group of their own.
+		// Test files that were running alongside the failed one are in the same process group.
 		endGroup(child);
 		await new ProcessFamily(temporary).end(0.2);
 		rmSync(temporary, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });

@@ -37,7 +37,7 @@ const withoutEffect: readonly RegExp[] = [
 	// Read size, and wait time for a full or empty pipe.
 	/Buffer\.alloc\(/,
 	/Atomics\.wait\(/,
-	// Closes a coroutine of the checker's own that is never awaited.
+	// Closes one of the checker's own coroutines, which is never awaited.
 	/self\._inner\.close\(\)/,
 	// Magnitude from which numbers are written in hexadecimal instead of decimal.
 	/-\(2\*\*53\) < value < 2\*\*53/,

@@ -52,7 +52,7 @@ describe('an episode under debugpy', { skip }, () => {
 			const seen = async (expression: string) =>
 				(await dap.request('evaluate', { expression, frameId: stackFrames[0].id, context: 'watch' })).result;
 			assert.equal(await seen('value'), '9');
-			assert.equal(await seen('self.tries'), '2', 'the turns before were played');
+			assert.equal(await seen('self.tries'), '2', 'the earlier turns were played');
 			await dap.request('continue', { threadId: stopped.threadId });
 			await dap.event('terminated');
 

@@ -90,7 +90,7 @@ describe('exported data in its target libraries', { skip }, () => {
 		const { reply, sft, dpo } = await trained('standard');
 		assert.deepEqual(reply.sft.columns, ['prompt', 'completion']);
 		assert.equal(plain(reply.sft.text), plain(`${sft[0].prompt}${sft[0].completion}<eos>`));
-		assert.equal(plain(reply.sft.learnt), plain(`${sft[0].completion}<eos>`), 'the completion alone is learned');
+		assert.equal(plain(reply.sft.learnt), plain(`${sft[0].completion}<eos>`), 'only the completion is trained on');
 		assert.deepEqual(reply.dpo.columns, ['prompt', 'chosen', 'rejected']);
 		assert.equal(plain(reply.dpo.tokens.prompt_ids ?? ''), plain(dpo[0].prompt));
 		assert.equal(plain(reply.dpo.tokens.chosen_ids ?? ''), plain(`${dpo[0].chosen}<eos>`));

@@ -25,7 +25,7 @@ async function check(context: TestContext, answer: string, tests: string): Promi
 	context.after(() => rm(folder, { recursive: true, force: true }));
 	const environment = { PYTHONPYCACHEPREFIX: compiled };
 	const verdict = await checkAnswer(answer, { tests: [tests] }, { folder, python, environment });
-	assert.ok(verdict.parts > 0 || verdict.fault !== null, 'the checker told nothing');
+	assert.ok(verdict.parts > 0 || verdict.fault !== null, 'the checker reported nothing');
 	return verdict;
 }
 
@@ -53,20 +53,20 @@ const forms: Readonly<Record<string, readonly [tests: string, count: number]>> =
 	],
 	'an async test': ['async def test_three():\n    assert solve(3) == 9\n', 1],
 	approx: ['import pytest\ndef test_three():\n    assert solve(3) == pytest.approx(9)\n', 1],
-	'the module solution': ['from solution import solve as square\ndef test_three():\n    assert square(3) == 9\n', 1],
+	'the solution module': ['from solution import solve as square\ndef test_three():\n    assert square(3) == 9\n', 1],
 	'temporary files': [
 		'def test_three(tmp_path):\n    (tmp_path / "a").write_text(str(solve(3)))\n    assert (tmp_path / "a").read_text() == "9"\n',
 		1,
 	],
-	'a runner at its end': [
+	'a runner at the end': [
 		'import pytest, sys\ndef test_three():\n    assert solve(3) == 9\nsys.exit(pytest.main())\n',
 		1,
 	],
-	"unittest's classes": [
+	'a unittest class': [
 		'import unittest\nclass TestSolve(unittest.TestCase):\n    def test_three(self):\n        self.assertEqual(solve(3), 9)\n',
 		1,
 	],
-	'set-up of a class': [
+	'class setup': [
 		'class TestSolve:\n    @classmethod\n    def setup_class(cls):\n        cls.x = 3\n    def test_three(self):\n        assert solve(self.x) == 9\n',
 		1,
 	],
@@ -98,11 +98,7 @@ test('tests that pytest skips, does not find or does not run are row errors', { 
 		],
 		['xfail', 'import pytest\n@pytest.mark.xfail\ndef test_a():\n    assert solve(3) == 10\n', /skipped/],
 		['an unknown fixture', 'def test_a(three):\n    assert solve(three) == 9\n', /three, which is not a fixture/],
-		[
-			'a module that is not there',
-			'import no_such_module_x\ndef test_a():\n    assert solve(3) == 9\n',
-			/not installed/,
-		],
+		['a missing module', 'import no_such_module_x\ndef test_a():\n    assert solve(3) == 9\n', /not installed/],
 		[
 			'a class that is not collected',
 			'class TestA:\n    def __init__(self):\n        pass\n    def test_a(self):\n        assert solve(3) == 9\n',

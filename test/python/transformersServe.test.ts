@@ -47,7 +47,7 @@ async function serve(folder: string): Promise<{ server: PythonProcess; baseUrl: 
 		if (ended || Date.now() > end) {
 			const output = await server.output();
 			await server.end();
-			throw new Error(`transformers serve does not answer:\n${output.slice(-4000)}`);
+			throw new Error(`transformers serve does not respond:\n${output.slice(-4000)}`);
 		}
 		await new Promise((resolve) => setTimeout(resolve, 200));
 	}

@@ -1,6 +1,6 @@
 /**
- * Native libraries of other platforms, which npm does not install. They are downloaded from the configured registry, checked
- * against package-lock.json, and kept in the cache.
+ * Native libraries of other platforms, which npm does not install. They are downloaded from the configured registry,
+ * checked against package-lock.json, and kept in the cache.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

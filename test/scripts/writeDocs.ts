@@ -1,5 +1,6 @@
 /**
- * `npm run docs`: regenerates the recipe schema, the tables in docs/ and the language model tools in package.json. Unit tests fail if they are out of date.
+ * `npm run docs`: regenerates the recipe schema, the tables in docs/ and the language model tools in package.json. Unit
+ * tests fail if they are out of date.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

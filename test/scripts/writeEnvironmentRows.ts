@@ -1,4 +1,4 @@
-/** Writes the rows of the project template "environments": node test/scripts/start.mjs test/scripts/writeEnvironmentRows.ts */
+/** `node test/scripts/start.mjs test/scripts/writeEnvironmentRows.ts`: writes the rows of the environments template. */
 import { writeFileSync } from 'node:fs';
 import { calculatorRows, guessRows } from './environmentRows.ts';
 

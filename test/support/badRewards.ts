@@ -28,31 +28,31 @@ export const badRewards: Readonly<Record<string, BadReward>> = {
 		says: /never closed|Unexpected token|Expected/,
 		loads: false,
 	},
-	'an import that is not there': {
+	'a missing import': {
 		python: python('pass', 'import no_such_module_anywhere\n'),
 		node: node('', "import './nowhere.mjs';\n"),
 		says: /no_such_module_anywhere|nowhere\.mjs/,
 		loads: false,
 	},
-	'no reward at all': {
+	'no reward': {
 		python: '# @dataset train.jsonl\nx = 1\n',
 		node: '// @dataset train.jsonl\nexport const x = 1;\n',
 		says: /reward/,
 		loads: false,
 	},
 	'an infinite loop': { python: python('while True: pass'), node: node('for (;;);'), says: /exceeded its time limit/ },
-	'an infinite loop while it is loaded': {
+	'an infinite loop during loading': {
 		python: python('pass', 'while True: pass\n'),
 		node: node('', 'for (;;);\n'),
 		says: /Loading .* took longer than/,
 		loads: false,
 	},
-	'a list that grows without end': {
+	'an endlessly growing list': {
 		python: python('x = []\n    while True: x.append(bytearray(1 << 20))'),
 		node: node('const x = []; for (;;) x.push(new Array(1 << 17).fill(0.5));'),
 		says: /memory|heap/,
 	},
-	'a fork bomb of 150': {
+	'a fork bomb of 150 processes': {
 		python: python(
 			'for i in range(150):\n        if os.fork() == 0:\n            time.sleep(60)\n            os._exit(0)\n        time.sleep(0.002)\n    time.sleep(60)',
 		),
@@ -61,17 +61,17 @@ export const badRewards: Readonly<Record<string, BadReward>> = {
 		),
 		says: /processes, exceeding its limit of 40|exceeded its time limit/,
 	},
-	'the end of its process': {
+	'a call to sys.exit or process.exit': {
 		python: python('sys.exit(3)'),
 		node: node('process.exit(3);'),
 		says: /exit\(3\) was called/,
 	},
-	'the end of its process at once': {
+	'a call to os._exit or process.reallyExit': {
 		python: python('os._exit(3)'),
 		node: node('process.reallyExit(3);'),
 		says: /process exited with code 3/,
 	},
-	'prints of 1 GB': {
+	'1 GB of output': {
 		python: python('for i in range(10_000): os.write(1, b"y" * 99_999 + b"\\n")'),
 		node: node(
 			"if (globalThis.said === undefined) { globalThis.said = 'x'.repeat(99_999).concat('\\n'); for (let i = 0; i < 10_000; i++) process.stdout.write(globalThis.said); }",
@@ -80,7 +80,7 @@ export const badRewards: Readonly<Record<string, BadReward>> = {
 		says: /^1\.00/,
 		harmless: true,
 	},
-	'output that looks like the protocol': {
+	'output that imitates the protocol': {
 		python: python(
 			`text = ${JSON.stringify(forged).replaceAll('\\\\', '\\')}\n    for i in range(1000): print(text); os.write(2, text.encode())`,
 		),
@@ -110,7 +110,7 @@ export const badRewards: Readonly<Record<string, BadReward>> = {
 		node: node('throw new Error("x".repeat(1 << 20));'),
 		says: /xxx/,
 	},
-	'a column that the dataset does not have': {
+	'a missing dataset column': {
 		python: '# @dataset train.jsonl\ndef bad(completions, color, **kwargs):\n    return [1.0] * len(completions)\n',
 		node: node('return row.colour.length;'),
 		says: /colour|length/,

@@ -12,7 +12,7 @@ export interface CoverageCase {
 	readonly questions: number;
 	/** Samples per question. */
 	readonly samples: number;
-	/** Mean fraction of correct samples. For a difference, that of the first side. */
+	/** Mean fraction of correct samples; for a difference, on the first side. */
 	readonly p: number;
 	/**
 	 * Spread of question difficulty, from 0 to 1: half of the questions are harder than the mean and half are easier, by

@@ -33,7 +33,7 @@ export async function buildFaultyDriver(folder: string): Promise<Readonly<Record
 		);
 		return { VK_ICD_FILENAMES: own, FAULTY_DRIVER_LIBRARY: other };
 	} catch (error) {
-		console.error(`There is no faulty driver: ${error instanceof Error ? error.message : error}`);
+		console.error(`Cannot build the faulty driver: ${error instanceof Error ? error.message : error}`);
 		return null;
 	}
 }

@@ -153,8 +153,8 @@ export const mutations: readonly Mutation[] = [
 		name: 'flip bits near the end',
 		apply: (bytes, random) => flipped(bytes, random, Math.max(0, bytes.length - 1500)),
 	},
-	{ name: 'cut off', apply: (bytes, random) => bytes.subarray(0, within(random, bytes.length)) },
-	{ name: 'cut off the beginning', apply: (bytes, random) => bytes.subarray(within(random, bytes.length)) },
+	{ name: 'truncate', apply: (bytes, random) => bytes.subarray(0, within(random, bytes.length)) },
+	{ name: 'remove the beginning', apply: (bytes, random) => bytes.subarray(within(random, bytes.length)) },
 	{ name: 'empty', apply: () => Buffer.alloc(0) },
 	{
 		name: 'remove a piece',
@@ -168,7 +168,7 @@ export const mutations: readonly Mutation[] = [
 		},
 	},
 	{
-		name: 'put bad bytes in',
+		name: 'insert invalid bytes',
 		apply: (bytes, random) => {
 			let made = bytes;
 			for (let left = 1 + within(random, 5); left > 0; left--) {
@@ -179,7 +179,7 @@ export const mutations: readonly Mutation[] = [
 		},
 	},
 	{
-		name: 'put noise in',
+		name: 'insert noise',
 		apply: (bytes, random) => {
 			const noise = Uint8Array.from({ length: 1 + within(random, 200) }, () => random.int(256));
 			return spliced(bytes, within(random, bytes.length), within(random, 200), noise);
@@ -195,7 +195,7 @@ export const mutations: readonly Mutation[] = [
 		},
 	},
 	{
-		name: 'mix lines up',
+		name: 'shuffle lines',
 		apply: (bytes, random) => {
 			const lines = linesOf(bytes);
 			return Buffer.concat(
@@ -214,14 +214,17 @@ export const mutations: readonly Mutation[] = [
 		},
 	},
 	{
-		name: 'put blank lines in',
+		name: 'insert blank lines',
 		apply: (bytes, random) => {
 			const at = bytes.indexOf(newline, within(random, bytes.length)) + 1;
 			return spliced(bytes, at, 0, '\n  \n\t\r\n');
 		},
 	},
 	{ name: 'swap a value', apply: (bytes, random) => onJson(bytes, random, (text) => swappedValue(text, random)) },
-	{ name: 'swap a value again', apply: (bytes, random) => onJson(bytes, random, (text) => swappedValue(text, random)) },
+	{
+		name: 'swap one more value',
+		apply: (bytes, random) => onJson(bytes, random, (text) => swappedValue(text, random)),
+	},
 	{
 		name: 'swap two values',
 		apply: (bytes, random) => onJson(bytes, random, (text) => swappedValue(swappedValue(text, random), random)),
@@ -249,7 +252,7 @@ export const mutations: readonly Mutation[] = [
 			}),
 	},
 	{
-		name: 'put NaN in',
+		name: 'insert NaN',
 		apply: (bytes, random) =>
 			onJson(bytes, random, (text) => {
 				const token = ['NaN', 'Infinity', '-Infinity', 'nan', 'None'][within(random, 5)] as string;
@@ -259,11 +262,11 @@ export const mutations: readonly Mutation[] = [
 			}),
 	},
 	{
-		name: 'be another format’s file',
+		name: 'replace with another format’s file',
 		apply: (bytes, random, others) => others[within(random, others.length)] ?? bytes,
 	},
 	{
-		name: 'go on with another format’s file',
+		name: 'append another format’s file',
 		apply: (bytes, random, others) => Buffer.concat([bytes, others[within(random, others.length)] ?? bytes]),
 	},
 	{
@@ -278,7 +281,7 @@ export const mutations: readonly Mutation[] = [
 		},
 	},
 	{
-		name: 'flip bytes of the metadata to numbers',
+		name: 'overwrite metadata bytes',
 		apply: (bytes, random) => {
 			const copy = Buffer.from(bytes);
 			const from = Math.max(0, copy.length - 1500);

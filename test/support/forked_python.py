@@ -32,7 +32,7 @@ def main() -> None:
         signal.signal(forwarded, lambda number, _: connection.sendall(bytes([number])))
     reply = connection.makefile().readline()
     if not reply:
-        sys.exit("The Python that tests share has ended")
+        sys.exit("The shared Python process has exited")
     status = json.loads(reply)["status"]
     if status < 0:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

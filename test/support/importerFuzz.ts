@@ -257,7 +257,7 @@ export const fuzzedFormats = byFormat.map(({ format, targets }) => ({
 type Outcome = {
 	readonly kind: 'read' | 'none' | 'refused';
 	readonly count: number;
-	/** Parts of the record that the format reports instead of returning them. */
+	/** Number of parts of the record that the format reports instead of returning. */
 	readonly faulty: number;
 };
 
@@ -380,7 +380,7 @@ async function readRun(run: RunContent): Promise<number> {
 					if (rollout === null) continue;
 					rollouts++;
 					const text = JSON.stringify(rollout);
-					if (again-- > 0) assert.equal(JSON.stringify(await opened.rollout(place)), text, 'read again by its place');
+					if (again-- > 0) assert.equal(JSON.stringify(await opened.rollout(place)), text, 'reread by its position');
 				}
 			} finally {
 				await opened.close();
@@ -423,7 +423,7 @@ function checkCounts(
 	if (total === null) return null;
 	if (target.form === 'zip' && faults.some(({ message }) => message.startsWith('a damaged zip archive'))) return null;
 	if (Number.isNaN(total)) {
-		assert.ok(skipped > 0, 'a file whose numbers of rows contradict each other is a fault');
+		assert.ok(skipped > 0, 'contradictory row counts are reported');
 		return null;
 	}
 	const parts = [...outcomes.values()].reduce((sum, { faulty }) => sum + faulty, 0);
@@ -510,9 +510,9 @@ export async function fuzzCase(seed: number): Promise<FuzzCase> {
 		assert.deepEqual(
 			run.faults.filter(({ file }) => file !== target.path),
 			[],
-			'faults of files that were not changed',
+			'unchanged files have no faults',
 		);
-		assert.equal((Object.prototype as { polluted?: unknown }).polluted, undefined, 'prototypes are as they were');
+		assert.equal((Object.prototype as { polluted?: unknown }).polluted, undefined, 'prototypes are unchanged');
 		return { seed, name, millis, problem: null, counts };
 	} catch (error) {
 		const problem = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -522,7 +522,7 @@ export async function fuzzCase(seed: number): Promise<FuzzCase> {
 	}
 }
 
-/** Checks a run of our own: every line of rollouts and metrics must be returned or reported. */
+/** Checks a run in our own format: every line of rollouts and metrics must be returned or reported. */
 async function readOwn(folder: string, target: Target, bytes: Buffer): Promise<FuzzCase['counts']> {
 	const run = new OwnRun(folder);
 	if (target.path === runFiles.record) {

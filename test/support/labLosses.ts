@@ -29,7 +29,7 @@ export interface LossRow {
 	/** Set for some rows, regardless of how they end. */
 	readonly truncated: boolean;
 	readonly reward: number;
-	/** Part of the reward that each turn earned, null if it earned none of its own. */
+	/** Part of the reward that each turn earned, or null for turns without a reward. */
 	readonly turnRewards: readonly (number | null)[];
 	readonly samplerLogprobs: readonly number[];
 	readonly oldLogprobs: readonly number[];
@@ -39,7 +39,7 @@ export interface LossRow {
 export interface LossCase {
 	/** The stage as resolved for the embedded engine. */
 	readonly stage: ResolvedGrpoStage;
-	/** Before the correction for the sampler, which needs none of the other engine's code. */
+	/** Before the sampler correction, which the trainer's test computes itself. */
 	readonly advantages: readonly number[];
 	/** Advantages of the turns, if they have their own. */
 	readonly turns?: readonly (readonly number[])[];
@@ -209,7 +209,7 @@ async function lossOf(
 			refLogprobs: Float32Array.from(row.refLogprobs),
 		};
 	});
-	// The old policy of the correction is that of the recorded log-probabilities, not the current one.
+	// The correction must use the recorded log-probabilities as the old policy's, not those of the current policy.
 	const recorded = { ...learner, logprobs: async () => training.map(({ oldLogprobs }) => oldLogprobs as PerToken) };
 	const host = { watch: new Stopwatch(), parts: { learner: recorded } } as unknown as StageHost;
 	await prepareSampler(host, stage, training);

@@ -66,8 +66,8 @@ export async function startPython(options: PythonScript): Promise<PythonProcess>
 }
 
 /**
- * Returns a Python for training runs that forks trainers from the process that has their packages loaded, which saves five
- * seconds of CPU time each (see forked_python.py). Without such a process, returns the given Python.
+ * Returns a Python for training runs that forks trainers from the process that has their packages loaded, which saves
+ * five seconds of CPU time each (see forked_python.py). Without such a process, returns the given Python.
  */
 export function forkingPython(python: string): string {
 	const folder = process.env.TEST_LOADED_PYTHON;
@@ -121,7 +121,7 @@ function shared(server: string, options: PythonScript, output: string): Started 
 		socket.once('error', reject);
 		socket.once('close', () => {
 			if (text.endsWith('\n')) resolve((JSON.parse(text) as { status: number }).status);
-			else reject(new Error('The Python that tests share has ended, or the script was ended'));
+			else reject(new Error('The shared Python process exited, or the script was killed'));
 		});
 	});
 	socket.write(`${JSON.stringify(request)}\n`);

@@ -11,7 +11,7 @@ export interface LoopDelay {
 	 * a CPU.
 	 */
 	readonly own: { readonly p95: number; readonly max: number };
-	/** Fraction of the time that it was runnable while another process ran, or null if the system does not report it. */
+	/** Fraction of the time that the thread waited for a CPU, or null if the system does not report it. */
 	readonly waiting: number | null;
 	readonly seconds: number;
 }

@@ -188,7 +188,7 @@ export const mcpCalls: Readonly<Record<string, McpCall>> = {
 			first: { run: 'sums', name: 'heldout', step: 2 },
 			second: { run: 'sums', evaluation: 'held-out-step-4' },
 		},
-		// None of the prompts is in both.
+		// The two evaluations share no prompts.
 		check: ({ test, better, first }) => {
 			assert.deepEqual([test, better], ['none', null]);
 			assert.equal((first as Answer).address, 'rl://sums/evaluation/heldout?step=2');

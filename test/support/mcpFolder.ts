@@ -95,7 +95,7 @@ export async function makeMcpFolder(): Promise<string> {
 	return folder;
 }
 
-/** Environment of a server that knows no runs or engines from elsewhere. */
+/** Environment for a server that sees no runs or engines from elsewhere. */
 export const mcpEnvironment = (folder: string) =>
 	({ ...process.env, REASONING_LAB_HOME: join(folder, 'home'), XDG_RUNTIME_DIR: join(folder, 'x') }) as Record<
 		string,

@@ -21,8 +21,8 @@ function newestOf(requirement: string): string {
 }
 
 /**
- * Returns the Python of an environment, which is created again if one of its packages has a newer release. Packages in
- * its file after "# without dependencies" are installed for their sources. `REASONING_LAB_PEERS` names a folder of
+ * Returns the Python of an environment, which is recreated if one of its packages has a newer release. Packages in its
+ * file after "# without dependencies" are installed only for their sources. `REASONING_LAB_PEERS` names a folder of
  * existing environments. Throws if pip fails.
  */
 export async function newestPython(name: string): Promise<string> {

@@ -29,8 +29,9 @@ function elements(shape: Shape, sizes: Sizes): number | null {
 }
 
 /**
- * Returns the order in which the runtime executes operators: from the last one without readers to the first, each after
- * its inputs, of which the last comes first (onnxruntime: `Graph::ReverseDFSFrom`). It first removes copies to outputs.
+ * Returns the operators in the order in which the runtime executes them: those without readers from last to first, each
+ * after its inputs, which also run from last to first (onnxruntime: `Graph::ReverseDFSFrom`). The runtime removes
+ * copies to outputs beforehand.
  */
 function executed(nodes: readonly OnnxNode[]): OnnxNode[] {
 	const kept = nodes.filter(({ op }) => op !== 'Identity');
@@ -77,7 +78,7 @@ export function programPeak(graph: Graph, sizes: Sizes): number {
 		const read = inputs.filter((name) => name !== '').map((name) => known.get(root(name)) ?? 0);
 		for (const name of outputs) {
 			if (known.has(name)) continue;
-			// A size that depends on the operator: the sum of what it joins, a part of what it splits, or one of its inputs.
+			// The size depends on the operator: the sum of what it joins, a part of what it splits, or one of its inputs.
 			const most = op === 'Concat' ? read.reduce((sum, x) => sum + x, 0) : Math.max(0, ...read);
 			known.set(name, op === 'Split' ? most / outputs.length : most);
 		}

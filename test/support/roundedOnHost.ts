@@ -9,8 +9,8 @@ import {
 const bits: Readonly<Record<HalfType, number>> = { bfloat16: 8, float16: 11 };
 
 /**
- * Returns the same program with 16-bit values as float32 values that have as many significant bits, so that the CPU
- * provider, which has no kernels for 16-bit types, computes what a device does. The exponents have the range of float32.
+ * Returns the same program with float32 values that have as many significant bits as its 16-bit values, so that the CPU
+ * provider, which has no kernels for 16-bit types, computes what a device does. Exponents have the range of float32.
  */
 export function roundedOnHost(model: OnnxModel, type: HalfType): OnnxModel {
 	const code = elementTypeCodes[type];

@@ -5,7 +5,7 @@ import type { Browser } from '../scripts/workbench/chromium.ts';
 
 /**
  * A software GPU for the tests: SwiftShader, the Vulkan driver that comes with Chromium. It executes the real shaders
- * of the WebGPU provider, so numbers, placements and transfers are those of a GPU, but times are not.
+ * of the WebGPU provider, so numbers, placements and transfers match a GPU's, but times do not.
  */
 export type SoftwareGpu =
 	/** Environment of a process that uses the GPU; the loader reads it when the process starts. */

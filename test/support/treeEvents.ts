@@ -6,7 +6,7 @@ import type { TreeEvent, TreeEventInput } from '../../src/protocol/treeLog.ts';
 export function treeEvents(events: readonly TreeEventInput[]): TreeEvent[] {
 	return events.map((event) => {
 		const read = readTreeEvent(structuredClone(event));
-		if (read === null) throw new TypeError(`This is no event: ${JSON.stringify(event)}`);
+		if (read === null) throw new TypeError(`Invalid event: ${JSON.stringify(event)}`);
 		return read;
 	});
 }

@@ -61,12 +61,12 @@ async function judge(path: string): Promise<Pick<TreeFuzzCase, 'problem' | 'outc
 			if (!decoded.ok) return { problem: `${JSON.stringify(event)}: ${decoded.faults[0]?.message}`, outcome: 'read' };
 			// Check serialization, because sending the event to another process recurses.
 			JSON.stringify(event);
-			if (!tree.apply(event)) return { problem: `${JSON.stringify(event)} makes no sense`, outcome: 'read' };
+			if (!tree.apply(event)) return { problem: `${JSON.stringify(event)} cannot be applied`, outcome: 'read' };
 		}
 		if (tree.nodeCount !== one.facts.nodes) return { problem: 'The number of nodes is wrong.', outcome: 'read' };
 		const { best } = one.facts;
 		if (best !== null && tree.pathTo(best.path.at(-1) ?? -1).join() !== best.path.join()) {
-			return { problem: 'The best path is none.', outcome: 'read' };
+			return { problem: 'The best path is not in the tree.', outcome: 'read' };
 		}
 	}
 	return { problem: null, outcome: faults > 0 ? 'faults' : 'read' };

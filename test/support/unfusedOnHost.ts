@@ -1,8 +1,8 @@
 import type { OnnxModel, OnnxNode } from '../../src/engines/embedded/onnx/onnxModel.ts';
 
 /**
- * Returns the same program without fused activations that the CPU provider lacks: a convolution with QuickGelu becomes a
- * convolution and QuickGelu. Other values keep their names.
+ * Returns the same program without fused activations that the CPU provider lacks: a fused convolution becomes a
+ * convolution followed by QuickGelu. Other values keep their names.
  */
 export function unfusedOnHost(model: OnnxModel): OnnxModel {
 	const nodes = model.nodes.flatMap((node): OnnxNode[] => {

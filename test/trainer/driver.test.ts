@@ -133,8 +133,8 @@ describe('a run controlled by the driver', { skip, timeout: 900_000 }, async () 
 		assert.deepEqual([record.status, record.step, record.engine], ['finished', 24, 'pytorch']);
 		assert.ok(record.versions.trl);
 		const metrics = await readMetrics(run);
-		assert.equal(metrics[0]?.values.learning_rate, 3e-2, 'the changed learning rate is in force');
-		assert.equal(metrics[4]?.values.learning_rate, 1e-2, 'and ends with its stage');
+		assert.equal(metrics[0]?.values.learning_rate, 3e-2, 'the changed learning rate is in effect');
+		assert.equal(metrics[4]?.values.learning_rate, 1e-2, 'the change ends with its stage');
 		const reward = async (step: number) => {
 			const lines = await readEvaluationLines(run, step, 'heldout');
 			return lines.reduce((sum, { completion }) => sum + share(String(completion)), 0) / lines.length;
@@ -186,7 +186,7 @@ describe('a run controlled by the driver', { skip, timeout: 900_000 }, async () 
 		await writeFile(hold, '');
 		const again = place.start('--run', run, '--resume');
 		const client = await connected(run);
-		await eventually(async () => existsSync(held), 'a batch is held');
+		await eventually(async () => existsSync(held), 'the trainer is holding a batch');
 		const stopping = client.request('run/stop', { checkpoint: true });
 		await rm(hold);
 		const stopped = await stopping;
@@ -220,7 +220,7 @@ describe('a run controlled by the driver', { skip, timeout: 900_000 }, async () 
 			const asked = { prompts: ['12+34='], n: 8, maxTokens: 12, seed: 1 };
 			const { completions } = await served.client.request('policy/generate', asked);
 			const mean = (completions[0] ?? []).reduce((sum, { text }) => sum + share(text), 0) / 8;
-			assert.ok(mean > 0.3, `it has learned: ${mean}`);
+			assert.ok(mean > 0.3, `the policy has learned: ${mean}`);
 		} finally {
 			served.dispose();
 		}

@@ -52,7 +52,7 @@ class Echo:
         return self.number / 10
 `;
 
-/** Its tool answers with the gold answer in tags. While `down` exists, fails after the number of episodes in it. */
+/** Its tool returns the gold answer in tags. While the file `down` exists, fails after the number of episodes in it. */
 const oracle = (down: string) => `import { existsSync, readFileSync } from 'node:fs';
 
 let episodes = 0;
@@ -170,7 +170,7 @@ describe('an environment in a recipe', { skip, timeout: 280_000 }, async () => {
 			assert.partialDeepStrictEqual(episode, { calls: 0, failures: 0, observation: ` Number ${number}.`, turns: [] });
 			assert.deepEqual(extra?.observed, []);
 		}
-		assert.ok(failed > 0 && killed > 0 && failed + killed < 12, `${failed} failed, ${killed} ended their process`);
+		assert.ok(failed > 0 && killed > 0 && failed + killed < 12, `${failed} failed, ${killed} killed their process`);
 	});
 
 	it('works in TypeScript, pauses and continues; evaluations and rewards follow the episodes', async (context) => {
@@ -266,7 +266,7 @@ describe('an environment in a recipe', { skip, timeout: 280_000 }, async () => {
 		const source = { kind: 'verifiers' } as const;
 		const runner = new EnvironmentRunner(hosts, file, { source, limits: { loadMs: 120_000 } });
 		const guess = (number: number) => [{ name: 'game_guess', arguments: { number } }];
-		// The numbers of the taskset's games.
+		// Each game of the taskset is solved by guessing its number.
 		const solved = (row: Record<string, unknown>) => ({ ...row, calls: guess(row.number as number) });
 		const data = (signal?: AbortSignal) =>
 			environmentData({

@@ -1,4 +1,4 @@
-/** An OpenEnv server of our own, with the published library: verified, stepped through, searched, and trained on. */
+/** Our own OpenEnv server, with the published library: verified, stepped through, searched, and trained on. */
 // @reaches driver trainer rewardPython
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -155,7 +155,7 @@ describe('an OpenEnv server', { skip, timeout: 280_000 }, async () => {
 		}
 	});
 
-	it('can be searched, and a search reports that the server cannot be reached', async (context) => {
+	it('can be searched, and a search reports if the server cannot be reached', async (context) => {
 		const rules = [{ say: '<call>count 4</call>' }, { after: '*', say: '<call>count 1</call>' }];
 		const search = contextFor(context, place.folder);
 		const opened = await OpenSearch.open(

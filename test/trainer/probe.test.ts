@@ -15,7 +15,7 @@ import { tinyTorch, tinyTrl } from '../support/wheels.ts';
 import { basePython } from './basePython.ts';
 
 const base = await basePython();
-const skip = base === null ? 'no Python that makes environments was found' : false;
+const skip = base === null ? 'no Python that can create environments was found' : false;
 const tested = await findTestPython(console.log);
 const work = await mkdtemp(join(tmpdir(), 'rl-p-'));
 after(() => rm(work, { recursive: true, force: true }));

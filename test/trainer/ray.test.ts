@@ -64,7 +64,7 @@ test('a run with two workers can be controlled, survives the loss of its local d
 	assert.equal(stopped.status, 'stopped', await log(run));
 	assert.equal(stopped.attempt, 1);
 	const done = await stepsOf(run);
-	assert.ok(done.length <= steps, 'it was in the middle');
+	assert.ok(done.length <= steps, 'the run was stopped before its end');
 	assert.deepEqual(done, range(0, done.length - 1));
 	assert.equal((await listCheckpoints(run)).at(-1)?.step, done.at(-1));
 	const changed = (await readEvents(run)).filter(({ type }) => type === 'hyperparameters');

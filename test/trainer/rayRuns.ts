@@ -175,7 +175,7 @@ export async function until<T>(what: string, look: () => Promise<T | null | fals
 	for (;;) {
 		const found = await look();
 		if (found !== null && found !== false) return found;
-		if (Date.now() > deadline) throw new Error(`It took too long until ${what}.`);
+		if (Date.now() > deadline) throw new Error(`Timed out waiting until ${what}.`);
 		await new Promise((resolve) => setTimeout(resolve, 100));
 	}
 }
@@ -216,7 +216,7 @@ export async function connected(run: string): Promise<ControlClient> {
 
 /** Pauses the run as soon as the job accepts requests. */
 export async function paused(run: string, client: ControlClient): Promise<void> {
-	await until('it is paused', async () => {
+	await until('the run is paused', async () => {
 		try {
 			return await client.request('run/pause', {});
 		} catch (error) {

@@ -38,8 +38,8 @@ const driver = fileURLToPath(new URL('../../src/engines/driver/main.ts', import.
 const python = 'python' in found ? found.python : '';
 
 /**
- * A lock with a number from 10 to 99. Every text has the same length for all rows, so that a model whose tokens depend only
- * on their positions can make the same calls on each.
+ * A lock with a number from 10 to 99. Every text has the same length for all rows, so that a model whose tokens depend
+ * only on their positions can make the same calls on each.
  */
 const environment = `class Lock:
     reward_range = (0, 1)
@@ -87,8 +87,8 @@ const environment = `class Lock:
 
 const call = (name: string, given: Record<string, unknown>): ToolCall => ({ name, arguments: given });
 /**
- * Calls that succeed, that fail in every way that all the programs can parse, and that share a message. The last one
- * opens lock 42.
+ * Successful calls, calls that fail in every way that all the programs can parse, and several calls in one message. The
+ * last call opens lock 42.
  */
 const script: readonly (readonly ToolCall[])[] = [
 	[call('turn', { number: 30 })],
@@ -109,7 +109,7 @@ const rows = numbers.map((number, i) => ({
 
 interface Episode {
 	readonly observation: string | null;
-	/** State after the reset and after each turn, in the short form; plain TRL does not record any. */
+	/** State after the reset and after each turn, in short form; plain TRL records none. */
 	readonly states: readonly unknown[];
 	readonly turns: readonly {
 		readonly calls: readonly ToolCall[];

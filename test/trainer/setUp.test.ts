@@ -27,7 +27,7 @@ import { tinyTorch, tinyTrl, writeWheel } from '../support/wheels.ts';
 import { basePython } from './basePython.ts';
 
 const python = await basePython();
-const skip = python === null ? 'no Python that makes environments was found' : false;
+const skip = python === null ? 'no Python that can create environments was found' : false;
 let work: string;
 let wheels: string;
 /** A Python that creates its first environment normally, and all others as copies of it. */
@@ -115,7 +115,7 @@ describe('PyTorch engine setup', { skip }, () => {
 		const other = await mkdtemp(join(work, 'other-'));
 		const cuda = tinyTorch.replace('"2.13.0+cpu"', '"2.13.0"').replace('cuda = None', 'cuda = "13.0"');
 		await writeWheel(other, 'torch', '2.13.0', { 'torch/__init__.py': cuda });
-		// The index has no other build, which is reported with its size before and after installation.
+		// The index has only this build. Setup reports it with its size before installing it, and again afterwards.
 		const only = await options({ pins: ['torch==2.13.0'], links: other });
 		const { plan } = await prepareSetup(only);
 		assert.match(plan.notes.join(), /the package index provides the CUDA 13\.0 build of torch/);
@@ -142,7 +142,7 @@ describe('PyTorch engine setup', { skip }, () => {
 		const child = spawn(process.execPath, [cli, ...args, ...more], { stdio: 'ignore' });
 		const exit = once(child, 'exit');
 		const asked = await Promise.race([index.asked, exit.then(() => null)]);
-		assert.ok(asked !== null, 'it has ended before it installed anything');
+		assert.ok(asked !== null, 'setup ended before it installed anything');
 		const closed = once(asked, 'close');
 		child.kill('SIGKILL');
 		await exit;

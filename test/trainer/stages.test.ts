@@ -129,7 +129,7 @@ describe('pytorch engine stages', { skip, timeout: 280_000 }, async () => {
 		const exit = await place.run('--run', await withOneThread(run));
 		const record = await readRecord(run);
 		assert.equal(exit.code, 0, `${exit.stderr} ${JSON.stringify(record.error)}`);
-		// The first line is the evaluation of the start.
+		// The line for step 0 only evaluates the starting model.
 		const metrics = (await readMetrics(run)).filter(({ step }) => step > 0);
 		const of = (name: string) => metrics.map(({ values }) => values[name]);
 		assert.deepEqual(of('sample/staleness_max'), [0, 1, 1, 1]);

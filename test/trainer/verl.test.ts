@@ -145,7 +145,7 @@ test('stopping ends the job, and features missing from verl are reported in one 
 	try {
 		const deadline = Date.now() + 120_000;
 		while ((await readRecord(waiting.run).catch(() => null))?.step !== 2) {
-			if (Date.now() > deadline) throw new Error(`It does not train: ${await why(waiting.run)}`);
+			if (Date.now() > deadline) throw new Error(`The run does not train: ${await why(waiting.run)}`);
 			await new Promise((resolve) => setTimeout(resolve, 20));
 		}
 		waiting.engine.stop();

@@ -11,7 +11,7 @@ def number(value):
 
 
 def numbers(rollouts):
-    """Numbers of rollouts, which are tuples of step, group, completion and reward; a completion that is None is not compared."""
+    """Figures for rollouts: tuples of step, group, completion and reward. Completions of None are not compared."""
     rewards = [reward for _, _, _, reward in rollouts]
     known = [reward for reward in rewards if reward is not None]
     return {

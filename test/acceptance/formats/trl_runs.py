@@ -22,7 +22,7 @@ from trl import DPOConfig, DPOTrainer  # noqa: E402
 
 
 def rollouts(generations):
-    """TRL writes each generation's completions with the step after it; every four of them answer one prompt."""
+    """TRL writes each generation's completions with the step after it; every four consecutive ones share a prompt."""
     return [
         (one["step"] + 1, f"{one['step']} {i // 4}", text, total)
         for one in generations

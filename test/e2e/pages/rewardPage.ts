@@ -60,9 +60,9 @@ export class RewardPage {
 				seen = await this.inline();
 				found = seen.find((text) => wanted.test(text));
 				return found !== undefined;
-			}, `a line ends in ${wanted}`);
+			}, `a line ends with ${wanted}`);
 		} catch (error) {
-			throw new Error(`${(error as Error).message}; what stands there: ${JSON.stringify(seen)}`);
+			throw new Error(`${(error as Error).message}; the lines end in ${JSON.stringify(seen)}`);
 		}
 		return found ?? '';
 	}

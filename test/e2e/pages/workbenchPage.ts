@@ -172,7 +172,7 @@ export class WorkbenchPage {
 			);
 			if (await closed) return;
 		}
-		throw new Error(`The dialog does not take ${path}`);
+		throw new Error(`The dialog does not accept ${path}`);
 	}
 
 	/** Opens the extension's view in the side bar. */
@@ -252,7 +252,7 @@ export class WorkbenchPage {
 			const frame = await this.app(name, 10_000).catch(() => undefined);
 			if (frame !== undefined) return frame;
 		}
-		throw new Error(`No ${name} panel opens from the row`);
+		throw new Error(`The row did not open a ${name} panel`);
 	}
 
 	/** Returns a heading in the rendered Markdown preview. */

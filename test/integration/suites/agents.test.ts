@@ -51,13 +51,13 @@ suite('agents in the editor', () => {
 			answered += chunk;
 		});
 		stdin?.write(`${JSON.stringify(initialize)}\n`);
-		await until('it answers', () => answered.includes('\n'));
+		await until('the server answers', () => answered.includes('\n'));
 		assert.equal(JSON.parse(answered).result.serverInfo.name, 'reasoning-lab');
 		stdin?.end();
 		await run;
 	});
 
-	test('its read-only tools answer language models, and failures name the reason', async function () {
+	test('the read-only tools answer language models, and failures include the reason', async function () {
 		const api = await activated();
 		await api.background.get();
 		// Not every editor has language models.
@@ -86,10 +86,10 @@ suite('agents in the editor', () => {
 			shown: 'rl://told/metric/reward?step=2',
 		});
 		await until('the dashboard is shown', () => tabs().length === before + 1);
-		await until('the user can go back', () => notices.at(-1)?.actions[0] === 'Back');
+		await until('the notification offers Back', () => notices.at(-1)?.actions[0] === 'Back');
 		// Clicks the button of the newest notification.
 		await vscode.commands.executeCommand('notification.acceptPrimaryAction');
-		await until('the dashboard was opened for this, so it is closed', () => tabs().length === before);
+		await until('the dashboard, which was opened for the agent, is closed', () => tabs().length === before);
 		await assert.rejects(call('show_in_editor', { address: 'rl://told/step/99' }), /99/);
 		await assert.rejects(call('show_in_editor', {}), /either address or compare/);
 		assert.equal(tabs().length, before, 'nothing was opened');
@@ -106,7 +106,7 @@ suite('agents in the editor', () => {
 			assert.equal(tabs().length, before, `${title} is closed by Back`);
 		}
 		const range = { run: 'told', step: 2, group: 1, completion: 0, first_token: 1, last_token: 3 };
-		assert.equal((await call('read_completion', range)).address, place, 'an answer cites what can be shown');
+		assert.equal((await call('read_completion', range)).address, place, 'the answer has an address that can be shown');
 		await assert.rejects(call('show_in_editor', { address: place.replace('1-3', '1-9999') }), /has only \d+ tokens/);
 		await assert.rejects(call('show_in_editor', { compare: ['told', 'told'] }), /all the same run/);
 		await assert.rejects(call('show_in_editor', { address: 'rl://told/search/tree.jsonl/node/99' }), /no node 99/);
@@ -163,7 +163,7 @@ suite('agents in the editor', () => {
 		const chosen = listed.find(({ name }) => name === 'chat.json');
 		assert.ok(chosen, JSON.stringify(listed));
 		const [model] = await vscode.lm.selectChatModels({ vendor: chatVendor, id: chosen.id });
-		assert.ok(model, 'the editor lists it');
+		assert.ok(model, 'the editor lists the model');
 		assert.equal(await model.countTokens('12345678'), 2);
 
 		const ask = (text: string) => [vscode.LanguageModelChatMessage.User(text)];
@@ -194,7 +194,7 @@ suite('agents in the editor', () => {
 		);
 		setTimeout(() => canceled.cancel(), 50);
 		await pending;
-		assert.deepEqual(parts, [], 'it ends with the text that it has');
+		assert.deepEqual(parts, [], 'a canceled request returns only the text so far');
 		const silent = { ...message, name: undefined, content: [] };
 		const { token } = new vscode.CancellationTokenSource();
 		await assert.rejects(
@@ -284,7 +284,7 @@ suite('agents in the editor', () => {
 			await until(`${opened} shows ${title}`, () => tabs().some((label) => label.startsWith(title)));
 			assert.equal(tabs().length, 1, opened);
 		}
-		assert.equal(notices.length, told, 'none of them failed');
+		assert.equal(notices.length, told, 'no address failed to open');
 		const wrong = [
 			'rl://nowhere/step/1',
 			'rl://cited/file/..%2F..%2Fsecret',
@@ -317,11 +317,11 @@ async function rowsAreRestored(api: ExtensionApi, show: (address: string) => Pro
 		return read(version, row);
 	};
 	await open({ file, row: 1 });
-	await until('the page opens the row of the user', () => rows.at(-1) === 1);
+	await until('the page shows the user’s row', () => rows.at(-1) === 1);
 	await show(`rl:///dataset/${encodeURIComponent('agents/sums.jsonl')}/row/2`);
-	await until('the page opens the row of the agent', () => rows.at(-1) === 2);
+	await until('the page shows the agent’s row', () => rows.at(-1) === 2);
 	await vscode.commands.executeCommand(commandIds.backFromAgent);
-	await until('the page opens the row of the user again', () => rows.at(-1) === 1);
+	await until('the page shows the user’s row again', () => rows.at(-1) === 1);
 	assert.equal(session.revealed, null);
 	await closeAll();
 }

@@ -83,7 +83,7 @@ suite('invalid input', () => {
 		const view = await untilRun(
 			api,
 			folder,
-			'it goes on',
+			'the resumed run makes steps',
 			(run) => run.record?.attempt === 2 && run.status === 'running' && (run.record.step ?? 0) > newest,
 			60,
 		);

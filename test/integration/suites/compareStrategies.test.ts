@@ -73,7 +73,7 @@ suite('strategy comparison', () => {
 			if (summary !== null && holds(summary)) return summary;
 			await new Promise((resolve) => setTimeout(resolve, 50));
 		}
-		throw new Error(`Waited for: ${what}`);
+		throw new Error(`Timed out waiting until ${what}`);
 	}
 
 	test('the command compares two strategies in a live panel, and a point opens its tree', async () => {
@@ -81,7 +81,7 @@ suite('strategy comparison', () => {
 		const path: string = await vscode.commands.executeCommand(commandIds.compareStrategies, { spec });
 		assert.equal(dirname(path), join(workspaceFolder(), 'comparisons'));
 		await until('the panel', () => strategyTabs().length === 1);
-		const summary = await untilSummary(path, 'it ends', ({ state }) => state === 'ended');
+		const summary = await untilSummary(path, 'the comparison ends', ({ state }) => state === 'ended');
 		assert.deepEqual(
 			summary.points.map(({ name, problems }) => [name, problems]),
 			[
@@ -112,13 +112,13 @@ suite('strategy comparison', () => {
 		assert.ok(comparisons.actions.running(path));
 		assert.ok(searches.comparing.has(path));
 		await comparisons.actions.stop(path);
-		const stopped = await untilSummary(path, 'it is stopped', ({ state }) => state !== 'running');
+		const stopped = await untilSummary(path, 'the comparison is stopped', ({ state }) => state !== 'running');
 		assert.equal(stopped.state, 'stopped');
 		assert.ok(stopped.done < stopped.total);
-		await until('nobody is at it', () => !comparisons.actions.running(path));
+		await until('the comparison is no longer running', () => !comparisons.actions.running(path));
 		assert.equal(await isBeingCompared(path), false);
 		await comparisons.actions.goOn(path);
-		const ended = await untilSummary(path, 'it ends', ({ state }) => state === 'ended');
+		const ended = await untilSummary(path, 'the comparison ends', ({ state }) => state === 'ended');
 		assert.equal(ended.done, ended.total);
 	});
 

@@ -69,7 +69,7 @@ suite('environments in the editor', () => {
 		assert.equal(uri.fsPath, join(folder, 'number_game.env.py'));
 		const document = await vscode.workspace.openTextDocument(uri);
 		assert.match(document.getText(), /^class NumberGame:$/m);
-		const first = await untilState(uri, 'it is verified', ({ phase }) => phase === 'done' || phase === 'failed');
+		const first = await untilState(uri, 'the file is verified', ({ phase }) => phase === 'done' || phase === 'failed');
 		assert.deepEqual(first.verification?.findings, [], String(first.failure));
 		assert.match(
 			environmentInlineLine(first)?.text ?? '',
@@ -83,7 +83,7 @@ suite('environments in the editor', () => {
 			/before the last edit$/,
 		);
 		await document.save();
-		const broken = await untilState(uri, 'it is verified again', ({ phase, verification }) => {
+		const broken = await untilState(uri, 'the file is verified again', ({ phase, verification }) => {
 			return phase === 'done' && verification !== first.verification;
 		});
 		assert.equal(environmentInlineLine(broken)?.tone, 'error');
@@ -114,13 +114,13 @@ suite('environments in the editor', () => {
 		await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
 	});
 
-	test('one in TypeScript is marked in the same way', async function () {
+	test('a TypeScript environment is marked in the same way', async function () {
 		this.timeout(240_000);
 		const answers = { template: 'guess', language: 'typescript', name: 'other_game', folder: vscode.Uri.file(folder) };
 		const uri = await vscode.commands.executeCommand<vscode.Uri>(commandIds.newEnvironment, answers);
 		assert.equal(uri.fsPath, join(folder, 'other_game.env.ts'));
 		const document = await vscode.workspace.openTextDocument(uri);
-		const first = await untilState(uri, 'it is verified', ({ phase }) => phase === 'done' || phase === 'failed');
+		const first = await untilState(uri, 'the file is verified', ({ phase }) => phase === 'done' || phase === 'failed');
 		assert.deepEqual(first.verification?.findings, [], String(first.failure));
 		assert.equal(first.verification?.environment.name, 'OtherGame');
 		await replace(document, 'this.won ? 1 : 0', '1');
@@ -134,12 +134,12 @@ suite('environments in the editor', () => {
 		await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
 	});
 
-	test('an episode is stepped through, branched, and compared with code that was broken', async function () {
+	test('an episode is stepped through, branched, and compared with broken code', async function () {
 		this.timeout(120_000);
 		const made = { template: 'guess', language: 'python', name: 'stepped_game', folder: vscode.Uri.file(folder) };
 		const uri = await vscode.commands.executeCommand<vscode.Uri>(commandIds.newEnvironment, made);
 		const document = await vscode.workspace.openTextDocument(uri);
-		await untilState(uri, 'it is verified', ({ phase }) => phase === 'done');
+		await untilState(uri, 'the file is verified', ({ phase }) => phase === 'done');
 		const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri);
 		const step = lenses.find(({ command }) => command?.title === 'Step Through')?.command;
 		assert.match(document.lineAt(lenses[0]?.range.start.line ?? 0).text, /^class SteppedGame/);
@@ -175,7 +175,7 @@ suite('environments in the editor', () => {
 
 		await replace(document, 'self.won = number ==', 'self.won = number !=');
 		await document.save();
-		const replayed = await until('the page has the calls repeated', () => {
+		const replayed = await until('the page has the replayed calls', () => {
 			const replay = session.branches.find(({ origin }) => origin.kind === 'replay');
 			return replay?.turns.length === 2 && replay;
 		});
@@ -189,11 +189,11 @@ suite('environments in the editor', () => {
 		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
 	});
 
-	test('a policy plays in the search worker, and the line shows its result until it plays again', async function () {
+	test('a policy plays in the search worker, and the inline text shows its result until it plays again', async function () {
 		this.timeout(240_000);
 		const answers = { template: 'guess', language: 'typescript', name: 'policy_game', folder: vscode.Uri.file(folder) };
 		const uri = await vscode.commands.executeCommand<vscode.Uri>(commandIds.newEnvironment, answers);
-		await untilState(uri, 'it is verified', ({ phase }) => phase === 'done');
+		await untilState(uri, 'the file is verified', ({ phase }) => phase === 'done');
 		const script = join(folder, 'fifty.json');
 		// Guesses 50 in every episode, then gives up.
 		const rules = [{ after: '*</result>', say: 'I give up.' }, { say: '<call>guess 50</call>' }];
@@ -302,7 +302,7 @@ suite('environments in the editor', () => {
 			tracker.dispose();
 		}
 		assert.deepEqual(stops, [debuggedGame.split('\n').findIndex((line) => line.includes('+= by')) + 1]);
-		assert.equal(vscode.debug.breakpoints.length, 0, 'the breakpoint that was set for it is gone');
+		assert.equal(vscode.debug.breakpoints.length, 0, 'the temporary breakpoint is removed');
 		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
 	});
 

@@ -55,7 +55,7 @@ suite('New Project', () => {
 		];
 		const lines = requests.map((request) => `${JSON.stringify({ jsonrpc: '2.0', ...request })}\n`);
 		await writeFile(join(folder, 'requests'), lines.join(''));
-		// As an agent in a terminal starts it. The input stays open until there is an answer, because the server ends with it.
+		// Start it like an agent in a terminal. Keep the input open until it answers, because it exits when the input ends.
 		const answers = join(folder, 'answers');
 		const script = `{ cat requests; until grep -q '"id":2' answers; do sleep 0.2; done; } | "$@" > answers`;
 		const terminal = vscode.window.createTerminal({

@@ -72,7 +72,7 @@ suite('rewards in the Test Explorer', () => {
 	async function fileItem(): Promise<vscode.TestItem> {
 		await rewardTests.controller.refreshHandler?.(new vscode.CancellationTokenSource().token);
 		const item = rewardTests.controller.items.get(file);
-		assert.ok(item, 'a refresh lists the file, whether or not its event has come');
+		assert.ok(item, 'a refresh lists the file, whether or not its event has arrived');
 		await rewardTests.items.resolve(item);
 		return item;
 	}
@@ -164,7 +164,7 @@ suite('rewards in the Test Explorer', () => {
 				stops.map(({ path, line }) => ({ file: path.endsWith(file), line })),
 				[{ file: true, line: 3 }],
 			);
-			assert.equal(vscode.debug.breakpoints.length, 0, 'the breakpoint that was set for it is gone');
+			assert.equal(vscode.debug.breakpoints.length, 0, 'the temporary breakpoint is removed');
 		} finally {
 			tracker.dispose();
 		}

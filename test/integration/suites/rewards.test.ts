@@ -99,7 +99,7 @@ suite('rewards in the editor', () => {
 	test('a TypeScript reward is verified when shown, and again when it or one of its imports is saved', async function () {
 		this.timeout(240_000);
 		const document = await open('right.reward.ts', typescript);
-		const state = await untilState(document, 'it is verified', ({ phase }) => phase === 'done');
+		const state = await untilState(document, 'the file is verified', ({ phase }) => phase === 'done');
 		assert.deepEqual(
 			state.rewards.map(({ name }) => name),
 			['right'],
@@ -116,7 +116,7 @@ suite('rewards in the editor', () => {
 		await replace(document, '? worth : 0', '? 2 * worth : 1');
 		await untilState(
 			document,
-			'it is marked as older than the text',
+			'the result is marked as outdated',
 			(now) => now.stale && /before the last edit$/.test(inlineLine(now, 'right')?.text ?? ''),
 		);
 		await document.save();
@@ -128,13 +128,17 @@ suite('rewards in the editor', () => {
 
 		// Written outside the editor.
 		await writeFile(join(folder, 'worth.ts'), 'export const worth = 3;\n');
-		await untilState(document, 'the import is', (now) => now.results.get('right')?.data?.statistics.mean === 2);
+		await untilState(
+			document,
+			'the edited import is verified',
+			(now) => now.results.get('right')?.data?.statistics.mean === 2,
+		);
 	});
 
 	test('a Python file with two rewards is verified', async function () {
 		this.timeout(240_000);
 		const document = await open('right.reward.py', python);
-		const state = await untilState(document, 'it is verified', ({ phase }) => phase === 'done');
+		const state = await untilState(document, 'the file is verified', ({ phase }) => phase === 'done');
 		assert.deepEqual(
 			state.rewards.map(({ name }) => name),
 			['right', 'halves'],
@@ -149,10 +153,10 @@ suite('rewards in the editor', () => {
 	test('a throwing line is marked with its row until it is fixed', async function () {
 		this.timeout(240_000);
 		const document = await open('throws.reward.py', python);
-		await untilState(document, 'it is verified', ({ phase }) => phase === 'done');
+		await untilState(document, 'the file is verified', ({ phase }) => phase === 'done');
 		await replace(document, '    return [1.0 if', '    broken = 1 / len(completions[0:0])\n    return [1.0 if');
 		await document.save();
-		const [fault] = await until('the fault', () => faults(document.uri).length > 0 && faults(document.uri));
+		const [fault] = await until('the diagnostic', () => faults(document.uri).length > 0 && faults(document.uri));
 		assert.match(fault?.message ?? '', /division by zero/);
 		assert.match(fault?.message ?? '', /\(right on row \d+, correct answer, and 199 more rows\)/);
 		assert.equal(document.getText(fault?.range), 'broken = 1 / len(completions[0:0])');
@@ -160,16 +164,16 @@ suite('rewards in the editor', () => {
 
 		await replace(document, 'broken = 1 / len(completions[0:0])', 'broken = (');
 		await document.save();
-		const failed = await untilState(document, 'it cannot be loaded', ({ phase }) => phase === 'failed');
+		const failed = await untilState(document, 'the file cannot be loaded', ({ phase }) => phase === 'failed');
 		// The failure class comes from another bundle, so the line number is in the message itself.
 		assert.match(inlineLine(failed, 'right')?.text ?? '', /^not verified.*\b6: .* before: /);
-		const [syntax] = await until('the fault', () => faults(document.uri).length > 0 && faults(document.uri));
+		const [syntax] = await until('the diagnostic', () => faults(document.uri).length > 0 && faults(document.uri));
 		assert.equal(syntax?.range.start.line, 5);
 
 		await replace(document, '    broken = (\n', '');
 		await document.save();
-		await untilState(document, 'it is verified', ({ phase }) => phase === 'done');
-		await until('no fault', () => faults(document.uri).length === 0);
+		await untilState(document, 'the file is verified', ({ phase }) => phase === 'done');
+		await until('no diagnostic', () => faults(document.uri).length === 0);
 	});
 
 	test('a failing labeled case is marked in its file, and code lenses, hovers and unreached lines are shown', async function () {
@@ -179,10 +183,10 @@ suite('rewards in the editor', () => {
 		await writeFile(join(folder, 'cased.cases.jsonl'), cases);
 		await writeFile(join(folder, 'worth.ts'), 'export const worth = 1;\n');
 		const document = await open('cased.reward.ts', typescript.replace('right =', 'cased ='));
-		const state = await untilState(document, 'it is verified', ({ phase }) => phase === 'done');
+		const state = await untilState(document, 'the file is verified', ({ phase }) => phase === 'done');
 		assert.deepEqual(state.results.get('cased')?.data?.statistics.cases, { passed: 1, failed: 1 });
 		const uri = vscode.Uri.file(join(folder, 'cased.cases.jsonl'));
-		const [fault] = await until('the fault', () => faults(uri).length > 0 && faults(uri));
+		const [fault] = await until('the diagnostic', () => faults(uri).length > 0 && faults(uri));
 		assert.equal(fault?.range.start.line, 1);
 		assert.match(fault?.message ?? '', /^cased gives 1\.00 here\. Expected: 0\./);
 
@@ -234,7 +238,7 @@ suite('rewards in the editor', () => {
 			const uri = await vscode.commands.executeCommand<vscode.Uri>(commandIds.newReward, answers);
 			assert.equal(uri.fsPath, join(folder, `made_${extension}.reward.${extension}`));
 			const document = await vscode.workspace.openTextDocument(uri);
-			const state = await untilState(document, 'it is verified', ({ phase }) => phase === 'done');
+			const state = await untilState(document, 'the file is verified', ({ phase }) => phase === 'done');
 			const statistics = state.results.get(`made_${extension}`)?.data?.statistics;
 			assert.deepEqual(statistics?.cases, { passed: 4, failed: 0 });
 			assert.deepEqual(statistics?.agreement, { problems: 40, agreed: 40 });

@@ -63,7 +63,13 @@ suite('run control', () => {
 		await writeFile(path, JSON.stringify(pytorchRecipe('controlled', 20_000, more)));
 		folder = await vscode.commands.executeCommand<string>(commandIds.startRun, vscode.Uri.file(path), { show: false });
 		assert.ok(folder, JSON.stringify(notices));
-		await untilRun(api, folder, 'it trains', (view) => view.status === 'running' && (view.record?.step ?? 0) >= 2, 60);
+		await untilRun(
+			api,
+			folder,
+			'the run trains',
+			(view) => view.status === 'running' && (view.record?.step ?? 0) >= 2,
+			60,
+		);
 	});
 
 	test('pauses: the step stops advancing and the row shows it', async function () {
@@ -112,7 +118,7 @@ suite('run control', () => {
 		await untilRun(
 			api,
 			folder,
-			'it goes on',
+			'the resumed run makes steps',
 			(view) => view.record?.attempt === 2 && view.status === 'running' && (view.record.step ?? 0) > step,
 			40,
 		);
@@ -128,8 +134,8 @@ suite('run control', () => {
 			show: false,
 		});
 		assert.ok(child && child !== folder, JSON.stringify(notices));
-		const view = await untilRun(api, child, 'the child trains', (run) => run.status === 'running', 40);
-		assert.ok(view.record?.parent, 'the child names its parent');
+		const view = await untilRun(api, child, 'the new run trains', (run) => run.status === 'running', 40);
+		assert.ok(view.record?.parent, 'the new run records its parent');
 		await vscode.commands.executeCommand(commandIds.stopRun, child);
 		await untilRun(api, child, 'stopped', (run) => run.status === 'stopped');
 	});
@@ -137,7 +143,7 @@ suite('run control', () => {
 	test('shows one notification with next steps each time a run ends', async () => {
 		const ends = () => notices.filter((notice) => / stopped at step \d+ after /.test(notice.text));
 		await until('the notification of the last end', () => ends().length >= 4).catch((error: Error) => {
-			throw new Error(`${error.message}; told so far: ${JSON.stringify(notices)}`);
+			throw new Error(`${error.message}; notifications so far: ${JSON.stringify(notices)}`);
 		});
 		await new Promise((resolve) => setTimeout(resolve, 1500));
 		assert.equal(ends().length, 4, JSON.stringify(notices));

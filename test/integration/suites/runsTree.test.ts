@@ -47,7 +47,7 @@ suite('runs tree', () => {
 		const file = join(folder, 'runs/host/events.out.tfevents.1763640000.host.1.0');
 		await mkdir(dirname(file), { recursive: true });
 		await writeFile(file, '');
-		// What a click in the Explorer does.
+		// A click in the Explorer does the same.
 		await vscode.commands.executeCommand('vscode.open', vscode.Uri.file(file));
 		const inputs = () => vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs.map(({ input }) => input));
 		const isDashboard = (input: unknown) =>
@@ -59,7 +59,7 @@ suite('runs tree', () => {
 		const slime = join(runs, '../slime');
 		await cp(join(extensionPath, 'test/fixtures/slime'), slime, { recursive: true });
 		await vscode.commands.executeCommand('vscode.open', vscode.Uri.file(join(slime, 'rollout_data/0.pt')));
-		await until('its run is open', () =>
+		await until('the run of the file is open', () =>
 			api.runStore.runs.some(
 				({ folder: run, record }) => run.startsWith(slime) && record?.foreign?.title.startsWith('slime'),
 			),
@@ -104,7 +104,10 @@ suite('runs tree', () => {
 		const stray = vscode.Uri.file(join(runs, '../stray/trajectories/train/notes.parquet'));
 		await vscode.workspace.fs.copy(parquet, stray);
 		await vscode.commands.executeCommand('vscode.open', stray);
-		await until('its rows are open', () => datasets().length === 1 && datasets()[0]?.viewType === viewTypes.parquet);
+		await until(
+			'the dataset with the file’s rows is open',
+			() => datasets().length === 1 && datasets()[0]?.viewType === viewTypes.parquet,
+		);
 		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
 		// Passes the same arguments as the action in a text editor's title bar.
 		const text = join(runs, '../verl');
@@ -122,7 +125,7 @@ suite('runs tree', () => {
 		await untilListed(api, folder);
 		await vscode.workspace.fs.writeFile(vscode.Uri.file(join(folder, 'run.json')), Buffer.from('{"format": 1, '));
 		await vscode.commands.executeCommand(commandIds.refreshRuns);
-		await untilRun(api, folder, 'the damage is seen', (view) => view.status === 'unreadable');
+		await untilRun(api, folder, 'the run is shown as unreadable', (view) => view.status === 'unreadable');
 		assert.equal(row(folder).description, 'unreadable');
 		assert.match(api.runStore.get(folder)?.fault ?? '', /run\.json/);
 	});
@@ -148,7 +151,7 @@ suite('runs tree', () => {
 		await writeRun(folder);
 		await untilListed(api, folder);
 		await vscode.commands.executeCommand(commandIds.moveToTrash, folder);
-		await until('the run is gone', () => api.runStore.get(folder) === undefined);
+		await until('the run is no longer listed', () => api.runStore.get(folder) === undefined);
 		await vscode.workspace.fs.stat(vscode.Uri.file(join(runs, '.trash', 'unwanted', 'run.json')));
 	});
 
@@ -165,12 +168,12 @@ suite('runs tree', () => {
 		await writeRun(other, { id: 'theirs', name: 'theirs' });
 		await new RunRegistry().add(other);
 		await vscode.commands.executeCommand(commandIds.refreshRuns);
-		await untilRun(api, other, 'the other run is known', () => true);
+		await untilRun(api, other, 'the other folder’s run is loaded', () => true);
 		assert.ok(!api.runsTree.getChildren().includes(other));
 		assert.deepEqual(api.runsTree.getChildren(otherFoldersRow), [other]);
 		assert.ok(!api.runStore.own.some(({ folder }) => folder === other));
 		await vscode.commands.executeCommand(commandIds.openAsRun, vscode.Uri.file(other));
-		await until('it belongs to the workspace now', () => api.runsTree.getChildren().includes(other));
+		await until('the run belongs to the workspace', () => api.runsTree.getChildren().includes(other));
 		await until('its dashboard is open', () =>
 			vscode.window.tabGroups.all.some(({ tabs }) => tabs.some(({ label }) => label === 'theirs')),
 		);

@@ -33,7 +33,7 @@ async function untilLens(uri: vscode.Uri): Promise<vscode.CodeLens> {
 		if (lens !== undefined) return lens;
 		await new Promise((resolve) => setTimeout(resolve, 50));
 	}
-	throw new Error('Waited for the lens of the row');
+	throw new Error('Timed out waiting for the code lens of the row');
 }
 
 suite('searches', () => {
@@ -71,14 +71,14 @@ suite('searches', () => {
 			if (view !== undefined && holds(view)) return view;
 			await new Promise((resolve) => setTimeout(resolve, 50));
 		}
-		throw new Error(`Waited for: ${what}`);
+		throw new Error(`Timed out waiting until ${what}`);
 	}
 
 	test('a search starts from its command, its tree opens, and the view lists it with its result', async () => {
 		const problem = { prompt: 'What is 17 + 25?', answer: '42' };
 		const log: string = await vscode.commands.executeCommand(commandIds.newSearch, { ...preset(), problem });
 		assert.ok(log.startsWith(join(workspaceFolder(), 'searches')), log);
-		const view = await untilView(log, 'it ends', ({ running, end }) => !running && end !== null);
+		const view = await untilView(log, 'the search ends', ({ running, end }) => !running && end !== null);
 		assert.equal(view.end?.stop, 'simulations');
 		assert.match(presentSearch(view).description, /^mcts · \d+ nodes · answer 4[23] · (right|wrong)$/);
 		await until('the tree', () => treeTabs().length === 1);
@@ -98,7 +98,7 @@ suite('searches', () => {
 		assert.equal(lens.range.start.line, 0);
 		const options = { ...preset(), strategy: 'self-consistency', params: { n: 3 }, guide: null, open: false };
 		const log: string = await vscode.commands.executeCommand(commandIds.searchRow, uri, 0, options);
-		const view = await untilView(log, 'it ends', ({ end }) => end !== null);
+		const view = await untilView(log, 'the search ends', ({ end }) => end !== null);
 		assert.deepEqual([view.start.problem.prompt, view.start.problem.answer], ['What is 17 + 25?', '42']);
 		assert.equal(await vscode.commands.executeCommand(commandIds.searchRow, uri, 1, options), undefined);
 	});
@@ -109,17 +109,17 @@ suite('searches', () => {
 		const spec = { ...preset(), policy: { kind: 'scripted', file: slow }, budget: { simulations: 3 }, open: false };
 		const problem = { prompt: 'What is 17 + 25?' };
 		const log: string = await vscode.commands.executeCommand(commandIds.newSearch, { ...spec, problem });
-		await untilView(log, 'it ends', ({ end, running }) => end !== null && !running);
+		await untilView(log, 'the search ends', ({ end, running }) => end !== null && !running);
 		assert.equal(await vscode.commands.executeCommand(commandIds.runMoreOfSearch, log, { simulations: 100_000 }), true);
-		await untilView(log, 'it runs', ({ running }) => running);
+		await untilView(log, 'the search runs', ({ running }) => running);
 		// A running search cannot be renamed or started again.
 		assert.equal(await vscode.commands.executeCommand(commandIds.renameSearch, log, 'another'), undefined);
 		await vscode.commands.executeCommand(commandIds.stopSearch, log);
-		const stopped = await untilView(log, 'it is stopped', ({ running, end }) => !running && end !== null);
+		const stopped = await untilView(log, 'the search is stopped', ({ running, end }) => !running && end !== null);
 		assert.equal(stopped.end?.stop, 'stopped');
 		const renamed: string = await vscode.commands.executeCommand(commandIds.renameSearch, log, 'A sum, searched');
 		assert.ok(renamed.endsWith('A sum, searched.jsonl'));
-		const view = await untilView(renamed, 'it has its name', () => true);
+		const view = await untilView(renamed, 'the search has its new name', () => true);
 		assert.equal(presentSearch(view).label, 'A sum, searched');
 		await vscode.commands.executeCommand(commandIds.compareSearches, renamed, join(folder, 'none.jsonl'));
 		await vscode.commands.executeCommand(commandIds.openSearchLog, renamed);

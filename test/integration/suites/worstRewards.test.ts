@@ -21,8 +21,8 @@ const endless = 'an infinite loop';
  */
 const chosen = [
 	[endless, 'mjs'],
-	['a list that grows without end', 'py'],
-	['output that looks like the protocol', 'py'],
+	['an endlessly growing list', 'py'],
+	['output that imitates the protocol', 'py'],
 	['an exception of a megabyte on every row', 'mjs'],
 ] as const;
 

@@ -24,11 +24,11 @@ export const notices: Notice[] = [];
 
 export function workspaceFolder(): string {
 	const folder = vscode.workspace.workspaceFolders?.[0];
-	assert.ok(folder, 'the suites need a workspace folder');
+	assert.ok(folder, 'the suites require a workspace folder');
 	return folder.uri.fsPath;
 }
 
-/** Polls until the condition holds. On timeout, the error says what was awaited. */
+/** Polls until the condition holds. On timeout, the error includes `what`. */
 export async function until<T>(what: string, condition: () => T | undefined | false, seconds = 60): Promise<T> {
 	for (const end = Date.now() + seconds * 1000; Date.now() < end; ) {
 		const value = condition();

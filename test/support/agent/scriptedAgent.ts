@@ -56,8 +56,8 @@ export class ScriptedAgent {
 	}
 
 	/**
-	 * Finds the step from which rewards rise without correct answers: where the gap between mean reward and the fraction of
-	 * correct answers begins to rise.
+	 * Finds the step from which rewards rise without correct answers: where the gap between the mean reward and the
+	 * fraction of correct answers begins to rise.
 	 */
 	async findHack(run: string): Promise<Conclusion & { readonly step: number; readonly evidence: string }> {
 		const { rows } = await this.rows(
@@ -184,8 +184,8 @@ interface Gap {
 const noise = 25;
 
 /**
- * Returns the step at which the gap begins to rise: the best split, and then the best splits of what precedes it as long as
- * they are more than noise, because a hack spreads slowly.
+ * Returns the step at which the gap begins to rise. Starts from the best split and moves to the best split of what
+ * precedes it for as long as that is more than noise, because a hack spreads slowly.
  */
 function changePoint(gaps: readonly Gap[]): number {
 	let { step, at } = bestSplit(gaps);

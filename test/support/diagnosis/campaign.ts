@@ -43,7 +43,7 @@ export interface Finished {
 	readonly metrics: readonly MetricsLine[];
 }
 
-/** Trains in one folder and reuses what is already there, so that an interrupted campaign continues. */
+/** Trains in one folder and reuses what the folder already contains, so that an interrupted campaign continues. */
 export class Campaign {
 	readonly #folder: string;
 	readonly #seed: number;

@@ -21,7 +21,7 @@ Turn = dict[str, Any]
 
 def make_model(tokenizer: PreTrainedTokenizerFast, texts: list[tuple[int, str]]) -> GPT2LMHeadModel:
     """Returns a model whose next token depends only on the position: it has no blocks, which would only cost time, and
-    the embedding of a position is that of the token to write.
+    the embedding of a position equals that of the token to write.
 
     :param texts: what to write at which position
     """

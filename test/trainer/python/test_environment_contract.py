@@ -104,8 +104,8 @@ def rewards_of_engine(environments: list[Any], completions: Any, **_: Any) -> li
 def played(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Scripted, list[dict[str, Any]], dict[str, Path]]:
-    """Plays one row of each template twice in TRL: with the classes of the files, as a plain script does, and with
-    those of the PyTorch engine.
+    """Plays one row of each template twice in TRL: with the classes in the files, like a plain script, and with the
+    PyTorch engine's classes.
     """
     plain = request.param == "script"
     folder = tmp_path_factory.mktemp("environments")

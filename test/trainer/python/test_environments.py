@@ -94,7 +94,7 @@ CALLS = [
 
 
 def scripted_calls(scripts: list[list[str]]) -> Any:
-    """Writes one script per completion of a batch: its messages, and then the last one forever."""
+    """Generates the messages of one script per completion in a batch, and then repeats the last message."""
 
     def generate(self: Any, prompt_ids: Any, *_: Any, **__: Any) -> Any:
         written = []

@@ -56,7 +56,7 @@ def test_a_loss_that_is_no_number(model: str, tmp_path: Path, monkeypatch: pytes
     fault = fault_of(driver)
     assert fault["reason"] == "invalid"
     assert "update 3" in fault["message"] and "learning_rate" in fault["action"]
-    assert len(driver.steps) == 2, "an update that spoils the weights is not made"
+    assert len(driver.steps) == 2, "an update that would corrupt the weights is not applied"
     # The saved state is step 2; training continues from it as if the loss had been finite.
     state = driver.answers[0]["value"]["state"]
     resume = {
@@ -103,7 +103,7 @@ def test_a_client_is_told_what_it_got_wrong(model: str) -> None:
         return None
 
     driver = ScriptedDriver(recipe(model, [grpo_stage(2)]), orders=orders)
-    assert run(driver.link, "token", World()) == 0, "a wrong question ends no training"
+    assert run(driver.link, "token", World()) == 0, "an invalid request does not end training"
     reasons = {answer["id"]: answer["error"]["reason"] for answer in driver.answers}
     assert reasons == {1: "invalid", 2: "invalid", 3: "unsupported"}
 

@@ -52,7 +52,7 @@ print(json.dumps({"first": first, "threads": after, "metrics": device_metrics([f
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None or sys.platform != "linux":
-        pytest.skip("there is no C compiler for a library of Linux")
+        pytest.skip("requires Linux and a C compiler")
     folder = tmp_path_factory.mktemp("nvml")
     source = Path(__file__).with_name("fake_nvml.c")
     made = folder / "libnvidia-ml.so.1"

@@ -121,7 +121,7 @@ def test_log_probabilities_are_the_embedded_engines(recipe: dict[str, Any]) -> N
         .tolist()
         .count(2)
         == 1
-    ), "it has learned to end"
+    ), "the model has learned to end"
 
 
 def test_attention_and_precision_are_those_of_the_recipe(recipe: dict[str, Any], new_model: dict[str, Any]) -> None:

@@ -190,7 +190,7 @@ def test_all_stages_of_one_recipe(tmp_path: Path, files: dict[str, str], new_mod
     policy = load_policy({**RECIPE, "model": {"path": str(checkpoint)}}, None, torch.device("cpu"))
     before = load_policy({**RECIPE, "model": {"path": str(before_heads)}}, None, torch.device("cpu"))
     pairs = zip(policy.model.parameters(), before.model.parameters(), strict=True)
-    assert all(torch.equal(a, b) for a, b in pairs), "judging models leave the policy as it is"
+    assert all(torch.equal(a, b) for a, b in pairs), "training heads does not change the policy"
     reward = AutoModelForSequenceClassification.from_pretrained(checkpoint / "reward-model")
     assert reward.config.num_labels == 1
     process = AutoModelForTokenClassification.from_pretrained(checkpoint / "process-reward-model")
@@ -222,7 +222,7 @@ def test_a_resumed_stage_goes_on_exactly(tmp_path: Path, files: dict[str, str], 
     assert told(rest) == told(whole)[4:]
     assert [step["tokens"] for step in rest.steps] == [step["tokens"] for step in whole.steps[4:]]
     if kind == "distill":
-        assert not rest.of("rewards/score"), "what was accepted is kept"
+        assert not rest.of("rewards/score"), "accepted completions are not scored again"
 
 
 @pytest.mark.parametrize("loss", ["ipo", "simpo", "orpo", "kto"])
@@ -274,7 +274,7 @@ def test_a_student_imitates_its_teacher_on_its_own_samples(tmp_path: Path) -> No
     resume = {"checkpoint": str(folder), "step": 5, "stage": {"index": 0, "step": 5}, "sameRun": True}
     again = run_it(None, {**resume, "state": states[0]})
     assert [line["loss"] for line in again] == [line["loss"] for line in reverse[5:]]
-    # Another divergence of the same samples.
+    # The same samples with another divergence.
     assert run_it(beta=0.0)[0]["loss"] != reverse[0]["loss"]
 
 

@@ -197,7 +197,7 @@ def test_equals_transformers(name):
 
 
 def test_equals_transformers_on_generated_docstrings():
-    """Docstrings made of the parts that a parser can stumble over, in any order."""
+    """Docstrings with parts that can confuse a parser, in random order."""
     draw = random.Random(5)
     parts = [
         "Does it.",

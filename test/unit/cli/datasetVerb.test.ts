@@ -33,7 +33,7 @@ test('check describes a dataset and reports duplicates and test contamination', 
 	assert.match(clean.stdout, /Exact duplicates: 1 group\n {2}rows 1, 2: "How many legs have three cats\?"/);
 
 	const found = await run('check', data, '--prompt', 'question', '--against', tests).then(
-		() => assert.fail('an overlap ends with a status'),
+		() => assert.fail('an overlap must end with a nonzero status'),
 		(error: { code: number; stdout: string }) => error,
 	);
 	assert.equal(found.code, 1);
@@ -90,7 +90,7 @@ test('a dataset is processed in bounded memory', async (t) => {
 		solution: filler,
 	}));
 	await writeFile(data, jsonl([...rows, { prompt: 'Another (1 of 1)', answer: 1 }, { prompt: '7 of 7', answer: 2 }]));
-	// The file has 33 MB; as rows and strings, it would not fit in the available heap.
+	// The file is 33 MB; as rows and strings, it would not fit in the available heap.
 	const { stdout } = await promisify(execFile)(process.execPath, [
 		'--max-old-space-size=32',
 		builtProgram('dist/cli.js'),

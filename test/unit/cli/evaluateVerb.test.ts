@@ -60,7 +60,7 @@ describe('reasoning-lab evaluate', () => {
 				.map(({ done }) => done)
 				.at(0),
 			5,
-			'it begins with what is there',
+			'progress starts from the stored samples',
 		);
 		const whole = readFileSync(samples, 'utf8').trimEnd().split('\n');
 		const byProblem = (list: readonly string[]) =>
@@ -68,7 +68,7 @@ describe('reasoning-lab evaluate', () => {
 				.filter((line) => line.endsWith('}'))
 				.map((line) => JSON.parse(line) as { problem: number })
 				.sort((a, b) => a.problem - b.problem);
-		assert.deepEqual(byProblem(whole), byProblem(lines), 'the same samples as without the kill');
+		assert.deepEqual(byProblem(whole), byProblem(lines), 'the same samples as without the interruption');
 
 		const worse = await place.call(
 			'evaluate',

@@ -30,7 +30,11 @@ test('feedback shows who rated, how well raters agree, and whether the reward ag
 		...{ kind: 'rating', format: 1, time: 1, rater: 'cyd', prompt: String(first?.prompt), split: 'train' },
 		...{ step: 1, group: 0, index: 0, completion: String(first?.completion), reward: 1, rating: 3 },
 	});
-	assert.equal(await foreignFeedback(run, await log.all()), 1, 'one text stands at this place and one at no other');
+	assert.equal(
+		await foreignFeedback(run, await log.all()),
+		1,
+		'a completion that differs from the one at its location is foreign',
+	);
 	await log.save({
 		...{ kind: 'rating', format: 1, time: 2, rater: 'cyd', prompt: String(first?.prompt), split: 'train' },
 		...{ step: 1, group: 0, index: 0, completion: String(first?.completion), reward: 1, rating: null },

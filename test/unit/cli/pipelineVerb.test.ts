@@ -112,7 +112,7 @@ async function until<T>(look: () => Promise<T | null>): Promise<T> {
 	for (;;) {
 		const found = await look().catch(() => null);
 		if (found !== null) return found;
-		if (Date.now() > end) throw new Error(`Waited for a minute: ${look}`);
+		if (Date.now() > end) throw new Error(`Timed out after a minute: ${look}`);
 		await new Promise((resolve) => setTimeout(resolve, 50));
 	}
 }

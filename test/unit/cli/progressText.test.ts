@@ -74,7 +74,7 @@ test('text from a run cannot control the terminal', () => {
 	const lines = displayLines(progressOf(hostile), 120, plain);
 	const event = eventText({ time: 1, step: 1, type: 'alert', level: 'info', message: hostile }) ?? '';
 	for (const text of [...lines, event, printable(hostile)]) {
-		// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be there
+		// biome-ignore lint/suspicious/noControlCharactersInRegex: matches the control characters that must be absent
 		assert.doesNotMatch(text, /[\u0000-\u001f\u007f-\u009f]/);
 	}
 	assert.ok((eventText({ time: 1, step: 1, type: 'alert', message: 'x'.repeat(1e6) }) ?? '').length < 1000);

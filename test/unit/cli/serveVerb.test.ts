@@ -63,7 +63,7 @@ describe('reasoning-lab serve', { timeout: 180_000 }, () => {
 		assert.equal(status, 0, stderr);
 		const requests = objects(stdout).filter(({ kind }) => kind === 'request');
 		assert.equal(requests.length, 2);
-		assert.ok(!stdout.slice(first.length).includes(listening.token), 'the token is told once');
+		assert.ok(!stdout.slice(first.length).includes(listening.token), 'the token is printed only once');
 	});
 
 	test('rejects invalid options before it listens', async (context) => {

@@ -81,7 +81,7 @@ test('a Python reward is verified, and its errors show their line', limit, async
 	);
 	assert.match(broke.stdout, /^Failed: rest\.$/m);
 	const one = await place.call('verify', 'rewards/right.reward.py', '--reward', 'right', '--json');
-	assert.equal(one.status, 0, 'the other function was not asked for');
+	assert.equal(one.status, 0, 'the other function was not run');
 	assert.deepEqual(
 		objects(one.stdout).map(({ reward }) => reward),
 		['right'],

@@ -101,7 +101,7 @@ describe('import table in docs/architecture.md', () => {
 			const text = read(path);
 			for (const { index } of text.matchAll(shows)) {
 				const call = text.slice(index, text.indexOf(');\n', index));
-				assert.match(call, /\bmodal: true\b/, `${path} notifies by itself`);
+				assert.match(call, /\bmodal: true\b/, `${path} shows a message without disabling its links`);
 			}
 		}
 	});
@@ -112,21 +112,21 @@ describe('import table in docs/architecture.md', () => {
 			'src/cli/versionVerb.ts': 'the package itself',
 			'src/engines/driver/ray/jobPackage.ts': 'the programs in dist',
 			'src/environment/doctor/doctor.ts': 'the package itself',
-			'src/environment/gpu/download.ts': 'a download in the storage of this user',
-			'src/environment/machine/rocm.ts': 'a file of the system',
+			'src/environment/gpu/download.ts': "a download in the user's storage",
+			'src/environment/machine/rocm.ts': 'a system file',
 			'src/environment/setup/requirements.ts': 'the package itself',
-			'src/environment/setup/setupLog.ts': 'a log in the storage of this user',
+			'src/environment/setup/setupLog.ts': "a log in the user's storage",
 			'src/rewards/host/debugged.ts': 'a request that the caller has just written',
 			'src/rewards/host/rewardSource.ts': 'a file that this process has loaded already',
 			'src/rewards/hostPrograms.ts': 'the programs in dist',
-			'src/rewards/sandbox/controlGroup.ts': 'files of the kernel',
-			'src/rewards/sandbox/findGroupPlace.ts': 'files of the kernel',
+			'src/rewards/sandbox/controlGroup.ts': 'kernel files',
+			'src/rewards/sandbox/findGroupPlace.ts': 'kernel files',
 			'src/rewards/sandbox/harnessFiles.ts': 'the package itself',
 			'src/processes/inheritedDescriptors.ts': '/dev/null',
 			'src/files/atomicFile.ts': 'folders, which are flushed',
-			'src/files/openedFile.ts': 'flags that are made the line before',
+			'src/files/openedFile.ts': 'flags that are set on the line before',
 			'src/runs/transcript/spooledLines.ts': 'a new file in a new folder',
-			'src/search/tools/workspaceTool.ts': 'flags that are made the line before',
+			'src/search/tools/workspaceTool.ts': 'flags that are set on the line before',
 		};
 		const opening = [
 			'open',
@@ -163,10 +163,10 @@ describe('import table in docs/architecture.md', () => {
 		for (const path of sourcesOf('src/extension')) {
 			const text = read(path);
 			assert.doesNotMatch(text, /\.(?:isTrusted|supportHtml|supportThemeIcons|baseUri)\s*=(?!=)/, path);
-			// actionConfirmation.test.ts tests that arguments of tools do not become Markdown.
+			// actionConfirmation.test.ts tests that tool arguments do not become Markdown.
 			const allowed = path.endsWith('/languageModelTools.ts') ? /\b(?!)/ : /new vscode\.MarkdownString\((?!\))/;
-			assert.doesNotMatch(text, allowed, `${path} makes Markdown of a text`);
-			assert.doesNotMatch(text, /\b(?:createTerminal|executeCommand)\([^)]*`/, `${path} makes a command of a text`);
+			assert.doesNotMatch(text, allowed, `${path} turns text into Markdown`);
+			assert.doesNotMatch(text, /\b(?:createTerminal|executeCommand)\([^)]*`/, `${path} builds a command from text`);
 			for (const { index } of text.matchAll(/\.appendMarkdown\(/g)) {
 				calls++;
 				const given = argumentOf(text, index + '.appendMarkdown('.length);
@@ -205,7 +205,7 @@ describe('import table in docs/architecture.md', () => {
 			// Tests for the project's own tools.
 			if (folders === undefined || folder === 'runner') continue;
 			mirrored++;
-			assert.ok(folders.includes(folder), `${path} tests a file of ${folders.join(' or ')}, or needs another name`);
+			assert.ok(folders.includes(folder), `${path} belongs in ${folders.join(' or ')}, or needs another name`);
 		}
 		assert.ok(mirrored > 200, `${mirrored}`);
 	});

@@ -36,7 +36,7 @@ for (const path of documents) {
 			if (target === undefined || /^[a-z]+:/.test(target)) continue;
 			const [file = '', anchor] = target.split('#');
 			const full = file === '' ? path : join(dirname(path), file);
-			assert.ok(existsSync(join(root, full)), `${target} is not there`);
+			assert.ok(existsSync(join(root, full)), `${target} does not exist`);
 			if (anchor !== undefined) assert.ok(anchors(read(full)).includes(anchor), `${target} has no such heading`);
 		}
 	});

@@ -81,7 +81,7 @@ describe('Doctor', () => {
 		assert.match(found.get('python')?.action ?? '', /Set Up PyTorch Engine/);
 		assert.match(found.get('accelerator')?.found ?? '', /NVIDIA driver 580\.1/);
 		const none = rows({ probe: null, state: { kind: 'none' } }).get('accelerator');
-		assert.deepEqual([none?.status, none?.found], ['absent', 'none found'], 'no GPU is not an unknown one');
+		assert.deepEqual([none?.status, none?.found], ['absent', 'none found'], 'a missing GPU is not reported as unknown');
 		assert.equal(found.has('torch'), false);
 	});
 
@@ -122,7 +122,7 @@ describe('Doctor', () => {
 		const idle = rows(
 			probed({ packages: { ...packages, vllm: '0.28.0' }, imports: { vllm: { ok: false, error: 'x' } } }),
 		);
-		assert.equal(idle.get('vllm')?.status, 'ok', 'without a GPU nobody uses it');
+		assert.equal(idle.get('vllm')?.status, 'ok', 'vLLM is not used without a GPU');
 	});
 
 	it('reports an environment that is older than its pins', () => {
@@ -167,7 +167,7 @@ describe('Doctor', () => {
 			assert.ok(compiledFor(capability, built), capability);
 		}
 		for (const capability of ['7.0', '6.1', '11.0']) assert.ok(!compiledFor(capability, built), capability);
-		assert.ok(compiledFor('9.0', []), 'a build that does not say');
+		assert.ok(compiledFor('9.0', []), 'a build that does not list its GPUs');
 	});
 
 	it('lists GPU memory and suggests how to free used memory', () => {

@@ -28,7 +28,7 @@ describe('an environment that fails in every way on some rows: each episode is r
 		const runner = await open();
 		const { episodes, findings } = await verifyEnvironment(runner, await data(runner.file), { turns: 2, seed: 1 });
 		const gold = episodes.filter(({ policy }) => policy === 'gold').sort((a, b) => a.row - b.row);
-		// Verification skips what remains after two episodes that ended the process.
+		// After two episodes that ended the process, verification skips the remaining rows.
 		assert.deepEqual(gold.map(kindOf), ['threw', null, 'size', null, 'timeout', null, 'exited']);
 		assert.ok(findings.some(({ kind, level }) => kind === 'error' && level === 'error'));
 	});

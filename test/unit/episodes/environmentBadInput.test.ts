@@ -131,7 +131,7 @@ const faults: Readonly<Record<string, Fault>> = {
 		line: 13,
 		survives: true,
 	},
-	'memory without end': {
+	'unlimited memory use': {
 		body: 'self.hoard = [bytearray(1 << 20) for _ in range(4000)]',
 		where: 'call',
 		kind: 'memory',
@@ -178,11 +178,11 @@ describe('a bad environment', () => {
 
 	const forms: Readonly<Record<string, string>> = {
 		'no header': 'hello',
-		'a message that is no JSON': 'Content-Length: 5\\r\\n\\r\\nhello',
+		'a message that is not JSON': 'Content-Length: 5\\r\\n\\r\\nhello',
 		'a notification': 'Content-Length: 32\\r\\n\\r\\n{"jsonrpc": "2.0", "method": "a"}',
 	};
 	for (const [what, form] of Object.entries(forms)) {
-		it(`garbage on the channel (${what}): the episode that wrote it gets the blame, not a later one`, async () => {
+		it(`garbage on the channel (${what}): the episode that wrote it fails, not a later one`, async () => {
 			const write = `[os.write(fd, b'${form}') for fd in range(3, 256) if os.path.exists(f"/proc/self/fd/{fd}")]`;
 			const text = [
 				'import os, threading',
@@ -205,7 +205,7 @@ describe('a bad environment', () => {
 				return true;
 			});
 			assert.equal((await good.call(look)).results[0]?.content, 'seen');
-			// Output written while no episode is running only costs the process.
+			// Garbage that is written between episodes ends the process, but fails no episode.
 			assert.equal((await later.call(look)).results[0]?.content, 'seen');
 			const { process: host } = await runner.loaded();
 			await until(async () => !host.alive);
@@ -236,7 +236,7 @@ describe('a bad environment', () => {
 		});
 	});
 
-	it('output of any amount is logged and does not reach the protocol', async () => {
+	it('any amount of output is logged and does not disturb the protocol', async () => {
 		const text = [
 			'import sys',
 			'class Prints:',

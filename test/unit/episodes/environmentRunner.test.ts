@@ -77,7 +77,7 @@ describe('an environment in a Python host', () => {
 			{ name: 'reset', arguments: {} },
 			{ name: '__init__', arguments: {} },
 		]);
-		// The texts are those of Python 3.11 for `str({"error": str(e)})`.
+		// These are the texts that Python 3.11 gives for `str({"error": str(e)})`.
 		const expected: [boolean, RegExp][] = [
 			[true, /^\{'error': 'Tool gess not found\.'\}$/],
 			[true, /^\{'error': "Guess\.guess\(\) missing 1 required positional argument: 'value'"\}$/],
@@ -150,7 +150,7 @@ describe('an environment in a Python host', () => {
 		assert.equal(await session.reward(), 2);
 	});
 
-	it('gives rewards for turns, and none for turns that add nothing', async () => {
+	it('gives a reward to each turn that adds rewards, and none to other turns', async () => {
 		const runner = await openEnvironment(
 			[
 				'class Earns:',
@@ -286,7 +286,7 @@ describe('an environment file that cannot be used', () => {
 	const cases: readonly [string, string, RegExp, number | undefined][] = [
 		['has a syntax error', 'class Guess:\n    def reset(self:\n', /SyntaxError/, 2],
 		['raises at load', 'x = 1\nraise ValueError("no data")\n', /ValueError: no data/, 2],
-		['imports what is not installed', 'import no_such_package_at_all\n', /No module named/, 1],
+		['imports a package that is not installed', 'import no_such_package_at_all\n', /No module named/, 1],
 		['has no environment', 'class _Hidden:\n    def reset(self): pass\n', /no public class with a reset method/, 1],
 		[
 			'has two environments',
@@ -315,7 +315,7 @@ describe('an environment file that cannot be used', () => {
 		});
 	}
 
-	it('does not include one that extends a base class in the same file', async () => {
+	it('is not one whose class extends a base class in the same file', async () => {
 		const text = 'class Base:\n    def reset(self): pass\nclass Game(Base):\n    pass\n';
 		assert.equal((await (await openEnvironment(text)).describe()).name, 'Game');
 	});

@@ -37,7 +37,7 @@ test("a folder's own Python environment is used", { skip: process.platform === '
 	assert.deepEqual(await environmentSource(server), { kind: 'openenv', file: server, python });
 });
 
-test('anything else is rejected by name', async () => {
+test('anything else is rejected with a reason', async () => {
 	for (const [written, words] of [
 		[join(folder, 'b.env.py'), /b\.env\.py does not exist/],
 		['missing.env.py', /missing\.env\.py does not exist/],
@@ -53,7 +53,7 @@ test('anything else is rejected by name', async () => {
 	await assert.rejects(environmentSource(file, { arguments: {} }), /do not accept arguments/);
 });
 
-test('addresses', () => {
+test('server addresses and loopback addresses are recognized', () => {
 	for (const good of ['http://localhost', 'https://a.b.c:80/x/y', 'WS://[::1]:8000', 'http://127.0.0.1:1']) {
 		assert.ok(isServerAddress(good), good);
 	}

@@ -35,7 +35,7 @@ interface Fault {
 	readonly message: RegExp;
 	/** Whether the process survives. */
 	readonly survives?: boolean;
-	/** Turn time limit, if the default would end the episode first. Such a fault has its own process. */
+	/** Time limit per turn, for a fault that the default limit would end first. Such a fault gets its own process. */
 	readonly turnMs?: number;
 }
 
@@ -73,7 +73,7 @@ const faults: Readonly<Record<string, Fault>> = {
 		row: { reward: 'return NaN' },
 		...{ kind: 'invalid', message: /getReward returned NaN, but a reward must be a finite number/, survives: true },
 	},
-	'a rejection that nothing handles': {
+	'an unhandled rejection': {
 		row: { call: 'Promise.reject(new Error("lost"))' },
 		...{ kind: 'threw', message: /Error: lost/, survives: true },
 	},
@@ -85,7 +85,7 @@ const faults: Readonly<Record<string, Fault>> = {
 		row: { reward: 'Array.prototype.push = () => 0' },
 		...{ kind: 'invalid', message: /Array\.prototype\.push was changed, but all instances share it/, survives: true },
 	},
-	'memory without end': {
+	'unlimited memory use': {
 		row: { call: 'self.hoard = []; for (;;) self.hoard.push(new Uint8Array(1 << 20).fill(1))' },
 		...{ kind: 'memory', message: /memory/i, turnMs: 30_000 },
 	},

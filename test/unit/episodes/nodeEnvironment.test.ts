@@ -101,7 +101,7 @@ describe('an environment in a Node host', () => {
 		assert.equal(await session.reward(), 3);
 	});
 
-	it('gives rewards for turns, and none for turns that add nothing', async () => {
+	it('gives a reward to each turn that adds rewards, and none to other turns', async () => {
 		const runner = await open(`
 			export class Earns {
 				private turnRewards: unknown = [];
@@ -124,7 +124,7 @@ describe('an environment in a Node host', () => {
 		const earn = (...rewards: unknown[]) => rewards.map((reward) => ({ name: 'earn', arguments: { reward } }));
 		const turns = [earn(0.1), [{ name: 'wait', arguments: {} }], earn(0.1, 0.2, 0.3), earn(-1), earn(0), earn(null)];
 		const played = await runner.start({}).play(turns, true);
-		// The sums match those of Python, where null would fail.
+		// The sums are the same as in Python, where adding a null reward would fail.
 		assert.deepEqual(
 			played?.turns.map((turn) => ('reward' in turn ? turn.reward : 'none')),
 			[0.1, 'none', 0.1 + 0.2 + 0.3, -1, 0, 'none'],
@@ -237,7 +237,7 @@ describe('problems in a TypeScript environment are reported with their line', ()
 			/A policy that does nothing earns 1\.00 on average.* Give a reward only/,
 		],
 		[
-			'the reward leaves out those of turns',
+			'the reward of an episode leaves out its turn rewards',
 			(text) =>
 				text
 					.replace('this.tries = 0;\n\t\tthis.done', '(this as any).turnRewards = []; this.tries = 0;\n\t\tthis.done')

@@ -180,7 +180,7 @@ describe('problems in an environment are reported with their line', () => {
 		});
 	}
 
-	it('turns of a solution earn more than the episode; if they are part of its reward, nothing is found', async () => {
+	it('the turns of a solution earn more than its reward; nothing is reported if they do not', async () => {
 		const appended = broken('self.done = False', 'self.done = False; self.turn_rewards = []').replace(
 			'self.tries += 1',
 			'self.tries += 1; self.turn_rewards.append(0.75 if value == self.number else 0.5)',

@@ -33,7 +33,7 @@ test('the script passes its arguments on, from any path, and finds Node if the e
 	assert.deepEqual(run({ node: join(folder, 'gone'), electron: false }), [null, 'mcp', '--folder', '.', 'a b', "'"]);
 });
 
-test('Windows gets a batch file, too, in which percent signs are doubled', () => {
+test('on Windows, a batch file is also written, with percent signs doubled', () => {
 	const scripts = commandScripts({ node: 'C:\\100% code\\Code.exe', electron: true, cli: 'C:\\x\\cli.js' }, true);
 	assert.deepEqual([...scripts.keys()], [commandName, `${commandName}.cmd`]);
 	const batch = scripts.get(`${commandName}.cmd`) ?? '';

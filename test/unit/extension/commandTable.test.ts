@@ -43,7 +43,7 @@ test('a failed load is reported like any failure, and the next use retries it', 
 test('in an untrusted workspace, the code of a command that needs trust is not loaded', async (t) => {
 	const table = tableOf();
 	t.after(() => table.dispose());
-	table.addLater([startRun], () => assert.fail('it is loaded although the workspace is not trusted'));
+	table.addLater([startRun], () => assert.fail('the code is loaded although the workspace is not trusted'));
 	Object.assign(workspace, { isTrusted: false });
 	assert.equal(await commands.executeCommand(startRun), undefined);
 	assert.equal((failures.pop() as { reason?: string }).reason, 'denied');

@@ -10,7 +10,7 @@ import { stageSchema } from '../../../src/protocol/recipeKeys/recipe.ts';
 const folder = await mkdtemp(join(tmpdir(), 'hyper-'));
 after(() => rm(folder, { recursive: true, force: true }));
 
-test('uses the recipe stage, then the recorded changes, and ignores unreadable files', async () => {
+test('hyperparameters come from the recipe stage and the recorded changes, and missing files are ignored', async () => {
 	assert.deepEqual(await currentHyperparameters(folder, 'grpo'), {});
 	const stages = [
 		{ type: 'sft', learning_rate: 0.001 },

@@ -87,7 +87,7 @@ test('a run that ended while the window was closed is reported when it reopens',
 	await back.shownOf(1);
 });
 
-test('a failed start is reported only by the start, in every window', limit, async () => {
+test('a failed start is reported by the start itself, and no window reports the end again', limit, async () => {
 	const window = openWindow();
 	const other = openWindow(window.storage);
 	window.see('starting');

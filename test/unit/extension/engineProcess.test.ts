@@ -38,7 +38,7 @@ async function start(program: string, id?: string): Promise<{ child: ChildProces
 	return { child, record: { ...identity, id: id ?? 'none', status: 'running' } as RunRecord };
 }
 
-test('an engine that handles SIGTERM exits on it', { timeout: 60_000 }, async () => {
+test('an engine that handles SIGTERM exits on the signal', { timeout: 60_000 }, async () => {
 	const { child, record } = await start(`process.on('SIGTERM', () => process.exit(7))`, 'heeds');
 	const exit = once(child, 'exit');
 	await endEngine(runtime, record);
@@ -56,7 +56,7 @@ test('an engine that ignores SIGTERM is killed', {
 	assert.equal((await exit)[1], 'SIGKILL');
 });
 
-test('a process mentioned only by the run folder is left alone', { timeout: 60_000 }, async () => {
+test('a process that only the run folder identifies as the engine is left alone', { timeout: 60_000 }, async () => {
 	const { child, record } = await start('');
 	await assert.rejects(endEngine(runtime, record), /did not identify itself as the engine/);
 	await assert.rejects(endEngine(runtime, { ...record, host: 'elsewhere' }), /runs on elsewhere/);

@@ -18,7 +18,7 @@ beforeEach(async () => {
 	process.env.REASONING_LAB_HOME = join(place, 'home');
 });
 
-test('the editor shows everything that would be used, and only its button confirms', async () => {
+test('the dialog lists what would be used, and only its button confirms', async () => {
 	const uses = ['rewards/a.reward.ts', 'http://s\u202e/v1', ...Array.from({ length: 9 }, (_, n) => `f${n}`)];
 	assert.equal(await agreeForeignCode({ folder: '/x/[run](command:a)', uses }), false, 'closed');
 	const question = shown.at(-1);

@@ -36,7 +36,7 @@ test('lists runs of all trainers in the workspace except our own, and opens one 
 	const found = foundIn(project);
 	t.after(() => found.dispose());
 	await found.search();
-	assert.deepEqual(found.getChildren(), [], 'rows of messages may be a dataset');
+	assert.deepEqual(found.getChildren(), [], 'a file of messages may be a dataset rather than a run');
 	assert.deepEqual(contexts.splice(0), [['reasoningLab.hasFoundRuns', false]]);
 
 	await cp(fixture('verl'), join(project, 'outputs/verl'), { recursive: true });
@@ -75,7 +75,7 @@ test('lists runs of all trainers in the workspace except our own, and opens one 
 	assert.deepEqual(contexts.splice(0), [['reasoningLab.hasFoundRuns', false]]);
 });
 
-test('names the workspace folder of a run if there are several, and neutralizes file names', async (t) => {
+test('names the workspace folder of a run if there are several folders, and neutralizes file names', async (t) => {
 	const [one, two] = [join(root, 'one'), join(root, 'two')];
 	await cp(fixture('trl-run'), join(one, 'out\u202eput'), { recursive: true });
 	await cp(fixture('trl-run'), two, { recursive: true });

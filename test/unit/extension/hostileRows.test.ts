@@ -128,7 +128,7 @@ test('program output in the Doctor report is shown as plain text', () => {
 		isPlain(plainSentence(doctorSentence(report)), `from text ${i}`);
 		const lines = doctorText(report).split('\n');
 		assert.equal(lines.filter((line) => line.startsWith('#')).length, 3, 'headings');
-		assert.equal(lines.filter((line) => line.startsWith('|')).length, 4, 'rows of the table');
+		assert.equal(lines.filter((line) => line.startsWith('|')).length, 4, 'table rows');
 		for (const line of lines) {
 			assert.deepEqual(hiddenCharacters(line), [], `from text ${i}`);
 			// Outside code, nothing may be interpreted as markup, an address, a formula or an entity.

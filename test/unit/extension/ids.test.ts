@@ -130,7 +130,7 @@ test('when clauses use declared context keys, views and item flags, and every ke
 			assert.ok((itemFlags as readonly string[]).includes(flag ?? ''), condition);
 		}
 	}
-	for (const key of Object.values(contextKeys)) assert.ok(used.has(key), `${key} is set but no condition asks for it`);
+	for (const key of Object.values(contextKeys)) assert.ok(used.has(key), `${key} is set, but no condition uses it`);
 });
 
 test('every step of the walkthrough has pictures for all themes or text, and is completed by a context key', () => {

@@ -75,7 +75,7 @@ test('missing models, pairs and labels are reported, and folders are distinguish
 		(await messages({ ...pytorch, model, stages })).map((message) => message.split(':')[0]),
 		['model.template', 'stages[0].pairs.path', 'stages[1].labels.path', 'stages[2].data.path'],
 	);
-	// A cluster may have access to paths that this machine does not.
+	// A cluster may have access to paths that do not exist on this machine.
 	const ray = { ...pytorch, engine: 'ray', model: { path: '/shared/models/large' } };
 	assert.deepEqual(await messages(ray), []);
 });

@@ -22,7 +22,7 @@ class TestClock implements Clock {
 		return [...this.#timers].map(({ at }) => at);
 	}
 
-	/** Moves the time, calls the timers that are due, and lets what they start run. */
+	/** Advances the time, calls the timers that are due, and lets the work that they start run. */
 	async advance(ms: number): Promise<void> {
 		this.time += ms;
 		for (const timer of this.#timers) {

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { runOfFile } from '../../../src/extension/runOfFile.ts';
 import { root } from '../../scripts/paths.ts';
 
-test('a file belongs to the nearest run of a trainer, and event files to the folder of their writers', async (t) => {
+test('a file belongs to the nearest run of a trainer, or else to the outermost folder with event files', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'rl-events-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	const name = 'events.out.tfevents.1763640000.host.1.0';

@@ -21,7 +21,7 @@ function picker(selection: readonly string[] = []) {
 		own: views,
 		require: async (folder: string) => {
 			const found = views.find((view) => view.folder === folder);
-			if (found === undefined) throw new Failure('missing', `${folder} is no run.`);
+			if (found === undefined) throw new Failure('missing', `${folder} is not a run.`);
 			return found;
 		},
 	};
@@ -34,12 +34,12 @@ const row = (name: string) => Uri.file(`/runs/${name}`);
 
 test('the specified run is used, together with all other selected runs', async () => {
 	assert.equal(await picker().one(['/runs/b'], question), b);
-	assert.equal(await picker().one([row('b'), [row('a'), row('b')]], question), b, 'one is one');
+	assert.equal(await picker().one([row('b'), [row('a'), row('b')]], question), b, 'only the clicked run is used');
 	assert.deepEqual(folders(await picker().many([row('b'), [row('a'), row('b')]], question)), ['/runs/a', '/runs/b']);
 	assert.deepEqual(
 		folders(await picker().many([row('c'), [row('a'), row('b')]], question)),
 		['/runs/c'],
-		'what is not selected goes alone',
+		'a run outside the selection is used alone',
 	);
 	assert.deepEqual(folders(await picker(['/runs/a', '/runs/c']).many([selectionArgument], question)), [
 		'/runs/a',
@@ -47,7 +47,7 @@ test('the specified run is used, together with all other selected runs', async (
 	]);
 });
 
-test('only applicable runs are used, and the error names a run if there are none', async () => {
+test('only applicable runs are used, and an error is reported if there are none', async () => {
 	assert.deepEqual(
 		folders(await picker().many([row('a'), [row('a'), row('b'), row('c')]], only('/runs/b', '/runs/c'))),
 		['/runs/b', '/runs/c'],
@@ -68,7 +68,7 @@ test('without arguments, the only applicable run is used, or the user picks from
 	});
 	assert.equal(await picker().one([], only('/runs/a', '/runs/c')), c);
 	picks.push(undefined);
-	assert.equal(await picker().one([], question), undefined, 'turned away');
+	assert.equal(await picker().one([], question), undefined, 'the quick pick was dismissed');
 });
 
 test('runs in other folders are not offered, but can be named', async () => {

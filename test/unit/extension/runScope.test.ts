@@ -53,20 +53,24 @@ test('a run belongs to the workspace that contains it, or in which it was starte
 	const folders = (views: typeof store.runs) => views.map(({ folder }) => folder);
 	assert.deepEqual(folders(store.own), [own]);
 	assert.deepEqual(folders(store.inUse), [own]);
-	assert.ok(!store.isOwn(join(root, 'project2')), 'a folder whose name only starts with the same letters');
+	assert.ok(!store.isOwn(join(root, 'project2')), 'a folder whose name has the same prefix is not in scope');
 	await store.require(other as string);
-	assert.deepEqual([folders(store.own), folders(store.inUse).length], [[own], 2], 'a command may name it');
+	assert.deepEqual(
+		[folders(store.own), folders(store.inUse).length],
+		[[own], 2],
+		'a command can name a run outside the workspace',
+	);
 	await store.adopt(other as string);
 	assert.equal(store.own.length, 2);
 	const again = scopeOf([project as string], memory);
 	t.after(() => again.dispose());
-	assert.ok(again.includes(join(other as string, 'checkpoints')), 'remembered by the workspace');
+	assert.ok(again.includes(join(other as string, 'checkpoints')), 'the workspace remembers an adopted run');
 	await mkdir(join(root, 'linking'));
 	await symlink(join(root, 'elsewhere/runs'), join(root, 'linking/runs'));
 	const linking = scopeOf([join(root, 'linking')], memoryOf(undefined));
 	t.after(() => linking.dispose());
 	await linking.ready();
-	assert.ok(linking.includes(other as string), 'the runs folder is a link');
+	assert.ok(linking.includes(other as string), 'a runs folder that is a link is followed');
 	assert.ok(!linking.includes(join(root, 'elsewhere/other')));
 	const empty = scopeOf([], memoryOf(undefined));
 	t.after(() => empty.dispose());

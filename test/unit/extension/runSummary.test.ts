@@ -38,7 +38,7 @@ test('links are not followed', async (t) => {
 	try {
 		await symlink(join(folder, 'secret'), join(folder, 'metrics.jsonl'));
 	} catch {
-		t.skip('this system does not let this user make links');
+		t.skip('this user cannot create links on this system');
 		return;
 	}
 	assert.equal((await readSummary(folder)).reward, null);

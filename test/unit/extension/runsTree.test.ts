@@ -61,16 +61,16 @@ test('step changes of a running run are redrawn once a second, and status and ot
 	t.mock.timers.enable({ apis: ['setInterval'] });
 	const { drawn, become } = openTree(t);
 
-	assert.deepEqual(become(viewOf('/a', 'running', 1)), [undefined], 'it is new');
+	assert.deepEqual(become(viewOf('/a', 'running', 1)), [undefined], 'the run is new');
 	assert.deepEqual(become(viewOf('/a', 'running', 2)), []);
 	assert.deepEqual(become(viewOf('/a', 'running', 3)), []);
 	t.mock.timers.tick(1000);
 	assert.deepEqual(drawn.splice(0), [['/a']]);
-	assert.deepEqual(become(viewOf('/a', 'paused', 3)), [['/a']], 'its state has changed');
-	assert.deepEqual(become(viewOf('/a', 'running', 4), viewOf('/b', 'running', 1)), [undefined], 'another came');
+	assert.deepEqual(become(viewOf('/a', 'paused', 3)), [['/a']], 'the status has changed');
+	assert.deepEqual(become(viewOf('/a', 'running', 4), viewOf('/b', 'running', 1)), [undefined], 'a run was added');
 	assert.deepEqual(become(viewOf('/a', 'finished', 5), viewOf('/b', 'running', 2)), [['/a']]);
 	assert.deepEqual(become(viewOf('/a', 'finished', 5), viewOf('/b', 'finished', 3)), [['/b']]);
-	assert.deepEqual(become(viewOf('/a', 'finished', 6), viewOf('/b', 'finished', 3)), [['/a']], 'nothing is at work');
+	assert.deepEqual(become(viewOf('/a', 'finished', 6), viewOf('/b', 'finished', 3)), [['/a']], 'no run is running');
 	t.mock.timers.tick(1000);
 	assert.deepEqual(drawn, []);
 });
@@ -81,12 +81,12 @@ test('an unchanged list is not reread, because the editor forgets its rows while
 	const [a, b] = [viewOf('/a', 'finished', 1), viewOf('/b', 'finished', 1)];
 	store.runs = [a];
 	assert.deepEqual(tree.getChildren(), ['/a']);
-	assert.deepEqual(become(a), [['/a']], 'nothing is known yet of what it says');
+	assert.deepEqual(become(a), [['/a']], 'the text of the row is not known yet');
 	assert.deepEqual(become(a), []);
-	assert.deepEqual(become(a, b), [undefined], 'another came');
+	assert.deepEqual(become(a, b), [undefined], 'a run was added');
 	assert.deepEqual(become(a, b), []);
-	assert.deepEqual(become(b, a), [undefined], 'the order is another');
-	assert.deepEqual(become(a), [undefined], 'one went');
+	assert.deepEqual(become(b, a), [undefined], 'the order has changed');
+	assert.deepEqual(become(a), [undefined], 'a run was removed');
 });
 
 test('a click opens the selected row even if the row was redrawn in the meantime', async (t) => {

@@ -202,7 +202,7 @@ test('the R1 pipelines have the same stages, claims that evaluation stages can c
 	assert.deepEqual(quick.compare, whole.compare);
 	assert.ok((whole.compare?.length ?? 0) >= 5);
 	const minutes = whole.stages.map((stage) => stage.minutes ?? 0);
-	assert.ok(minutes.reduce((sum, max) => sum + max) <= 28, 'half an hour, with what measures');
+	assert.ok(minutes.reduce((sum, max) => sum + max) <= 28, 'the pipeline fits in half an hour, with its evaluations');
 	assert.ok(
 		whole.stages.every(({ type, minutes: max }) => type === 'evaluate' || type === 'rejection-sampling' || max),
 	);

@@ -40,7 +40,7 @@ test('without trust, no reward runs: no process starts, and its environment is n
 
 test('without trust, no policy runs and no key is read, but trees can be viewed', async () => {
 	const { WindowSearches } = await import('../../../src/extension/search/windowSearches.ts');
-	const secret = () => assert.fail('keys are looked for although the workspace is not trusted');
+	const secret = () => assert.fail('secrets are read although the workspace is not trusted');
 	const uri = { fsPath: '/nowhere' } as never;
 	const searches = new WindowSearches({
 		...{ extension: uri, storage: uri, client: 'test', log: () => undefined, keys: secret, environment: secret },
@@ -60,7 +60,7 @@ test('without trust, no policy runs and no key is read, but trees can be viewed'
 
 test('without trust, the PyTorch environment is not searched for, even for a run', async () => {
 	const { LazyPytorch } = await import('../../../src/extension/pytorch/lazyPytorch.ts');
-	const pytorch = new LazyPytorch(() => assert.fail('it is loaded although the workspace is not trusted'));
+	const pytorch = new LazyPytorch(() => assert.fail('PyTorch is searched for although the workspace is not trusted'));
 	await assert.rejects(async () => pytorch.get(), { reason: 'denied' });
 	await assert.rejects(
 		pytorch.forRun('pytorch', () => undefined),
@@ -134,7 +134,11 @@ const untrusted: readonly (keyof typeof commandIds)[] = [
 test('each command either requires trust or does not, and its enablement agrees', () => {
 	const reading = new Set<CommandId>(untrusted.map((name) => commandIds[name]));
 	for (const { command, enablement = '' } of manifest.contributes.commands) {
-		assert.notEqual(reading.has(command), trustedCommands.has(command), `${command} is in one of the two lists`);
+		assert.notEqual(
+			reading.has(command),
+			trustedCommands.has(command),
+			`${command} must be in exactly one of the two lists`,
+		);
 		assert.equal(/\bisWorkspaceTrusted\b/.test(enablement), trustedCommands.has(command), `enablement of ${command}`);
 	}
 	assert.equal(reading.size + trustedCommands.size, manifest.contributes.commands.length);
@@ -174,15 +178,15 @@ test('settings that name a program, a server or a location are ignored in untrus
 const known = [
 	'agents/mcpClient.ts', // Our own program, which agents/mcpServers.ts does not offer in untrusted workspaces.
 	'cliProcess.ts', // by rewards/sandboxCommands.ts and pytorch/doctorCommand.ts
-	'panels/playground/playgroundPanel.ts', // It asks before it opens hosts and policies.
-	'pytorch/interpreterChooser.ts', // These by pytorch/lazyPytorch.ts, which asks for trust before it loads them.
+	'panels/playground/playgroundPanel.ts', // checks for trust before it opens hosts and policies
+	'pytorch/interpreterChooser.ts', // these four by pytorch/lazyPytorch.ts, which checks for trust before it loads them
 	'pytorch/setUpCommand.ts',
 	'pytorch/setupQuestions.ts',
 	'pytorch/windowTorchPython.ts',
 	'rewardTests/debugSession.ts', // by RewardDebugger, which opens the verifier first, and by the episode view, which loads the environment first
 	'rewards/verifierPool.ts',
 	'runStarter.ts',
-	'workerClient.ts', // Our own programs; those that run other people's code check for trust: rolloutIndex/windowRolloutIndex.ts reads, search/windowSearches.ts asks.
+	'workerClient.ts', // by the rollout index, which only reads, and search/windowSearches.ts, which checks for trust
 ];
 
 test('no other module in the extension host starts engines, reward hosts or other processes', () => {

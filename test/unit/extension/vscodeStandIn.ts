@@ -34,7 +34,7 @@ export const window = {
 	withProgress: (_: unknown, task: (progress: unknown, token: object) => unknown) =>
 		task({ report() {} }, { isCancellationRequested: false, onCancellationRequested: never }),
 	showQuickPick: async (items: readonly PickItem[]) => {
-		if (picks.length === 0) throw new Error('no list was expected');
+		if (picks.length === 0) throw new Error('unexpected quick pick');
 		return picks.shift()?.(items);
 	},
 	showInformationMessage: show('information'),
@@ -190,7 +190,7 @@ class Input {
 		const answer = reply({ ...asked, proposed: this.activeItems[0]?.label });
 		if (answer === 'cancel') this.#hidden.fire();
 		else if (answer === 'back') {
-			if (this.buttons.length === 0) throw new Error(`"${title}" has no way back`);
+			if (this.buttons.length === 0) throw new Error(`"${title}" has no Back button`);
 			this.#button.fire(this.buttons[0]);
 		} else if ('pick' in answer) {
 			const { pick } = answer;
@@ -209,7 +209,7 @@ class Input {
 			this.#accepted.fire();
 			if (this.#disposed) return;
 		}
-		throw new Error(`"${this.title}" takes none of ${texts.join(', ')}`);
+		throw new Error(`"${this.title}" accepts none of ${texts.join(', ')}`);
 	}
 }
 

@@ -30,7 +30,7 @@ before(async () => {
 	server = start('--port', '0');
 	const [line] = (await once(createInterface({ input: server.stdout as NodeJS.ReadableStream }), 'line')) as [string];
 	const listening = JSON.parse(line) as { url: string; port: number; token: unknown };
-	assert.equal(listening.token, null, 'a token that the user supplied is printed');
+	assert.equal(listening.token, null, 'a token that the user supplied must not be printed');
 	({ port } = listening);
 	assert.equal(listening.url, `http://127.0.0.1:${port}/mcp`);
 });
@@ -82,7 +82,7 @@ describe('MCP server over HTTP', () => {
 		);
 		await clients[0]?.close();
 		const { tools } = (await clients[1]?.listTools()) ?? { tools: [] };
-		assert.ok(tools.length > 10, 'the other client has lost its server');
+		assert.ok(tools.length > 10, 'the other client must keep its server');
 		await clients[1]?.close();
 	});
 

@@ -51,7 +51,7 @@ test('a report outside the project has an address, and the editor is notified', 
 	}
 
 	assert.equal((await write('inside')).path, join(project, 'runs/inside/annotations/reports/why.md'));
-	assert.deepEqual(await readdir(notices), [old, 'other'], 'the editor sees files in the project');
+	assert.deepEqual(await readdir(notices), [old, 'other'], 'a report in the project needs no notice');
 	for (const [i, run] of ['outside', 'trl'].entries()) {
 		const { path, address } = await write(run);
 		assert.equal(address, `rl://${run}/report/why`);

@@ -1,4 +1,4 @@
-/** Tests the names of runs in addresses: stable, and resolved in the forms used by earlier addresses. */
+/** Tests the names of runs in addresses: they are stable, and the forms used by earlier addresses still resolve. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -54,7 +54,7 @@ test('two servers on one project each show data in their own window, and both an
 	assert.deepEqual(await Promise.all(windows.map(shown)), addresses);
 	await Promise.all(asked);
 
-	// Only one of them can write the saved index. The other one has an index of its own.
+	// Only one of them can write the saved index. The other one has its own index.
 	const count = { sql: "select count(*) from rollouts where run like '%sums'", runs: ['sums'] };
 	const answers = await Promise.all(clients.map((client) => call(client, 'query', count)));
 	assert.deepEqual(

@@ -34,13 +34,16 @@ test('killing the runner, alone or with its engine, leads to the same artifacts'
 	await kill(await readRecord(join(folder, 'rl')));
 	attempt = (await place.resume(folder)).record.attempt;
 	// Kill during a search.
-	await eventually(async () => (stageOf(await readPipeline(folder), 'solve').progress?.done ?? 0) >= 1, 'it searches');
+	await eventually(
+		async () => (stageOf(await readPipeline(folder), 'solve').progress?.done ?? 0) >= 1,
+		'the search starts',
+	);
 	await kill(await readPipeline(folder));
 	attempt = (await place.resume(folder)).record.attempt;
 	// Kill during an evaluation.
 	await eventually(
 		async () => (stageOf(await readPipeline(folder), 'measure').progress?.done ?? 0) >= 1,
-		'it measures',
+		'the evaluation starts',
 	);
 	await kill(await readPipeline(folder));
 	attempt = (await place.resume(folder)).record.attempt;

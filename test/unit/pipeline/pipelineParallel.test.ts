@@ -72,7 +72,7 @@ test('stages run in parallel, and any of their processes can be paused, killed a
 	}
 });
 
-test('a stage that fails leaves the others, whose results are kept', async (context) => {
+test('a failed stage does not stop the others, and their results are kept', async (context) => {
 	const place = await PipelinePlace.make(context);
 	const branches = [
 		cold,

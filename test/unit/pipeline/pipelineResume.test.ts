@@ -66,7 +66,7 @@ test('a manually edited file is named, and accepted only on request', async (con
 	assert.deepEqual(made(remade, 'rl'), made(record, 'rl'));
 });
 
-test('a file used by a later stage is looked for before the first stage starts', async (context) => {
+test('files used by later stages are checked before the first stage starts', async (context) => {
 	const place = await PipelinePlace.make(context);
 	const head = { name: 'head', type: 'reward-model', from: 'cold', steps: 1, learning_rate: 0.1 };
 	const stages = [cold, { ...head, pairs: { path: 'gone.jsonl' } }];
@@ -85,7 +85,7 @@ test('a file used by a later stage is looked for before the first stage starts',
 test('only one runner works on a folder; it stops with a checkpoint and can be resumed', async (context) => {
 	const place = await PipelinePlace.make(context);
 	const { folder } = await place.start([{ ...cold, steps: 1_000_000 }, quick]);
-	await eventually(async () => (await stepsOf(folder, 'cold')) > 1, 'steps pass');
+	await eventually(async () => (await stepsOf(folder, 'cold')) > 1, 'the stage progresses');
 	await assert.rejects(place.resume(folder), { reason: 'busy' });
 	// A process that does not check first is rejected by the lock.
 	const second = await place.runner(folder);
@@ -100,7 +100,7 @@ test('only one runner works on a folder; it stops with a checkpoint and can be r
 	await eventually(async () => {
 		const run = await readRecord(join(folder, 'cold'));
 		return run.attempt === 2 && run.step > step;
-	}, 'the stage goes on');
+	}, 'the stage continues');
 	await stopPipeline(folder);
 });
 

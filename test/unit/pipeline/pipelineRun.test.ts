@@ -7,7 +7,7 @@ import { viewPipeline } from '../../../src/runs/pipeline/pipelineView.ts';
 import { readResolvedRecipe } from '../../../src/runs/runReader.ts';
 import { cold, made, PipelinePlace, rl, stageOf, states } from './pipelinePlace.ts';
 
-test('stages run in order, each as its own run on the outputs of others', async (context) => {
+test('stages run in order, each as a separate run that uses the outputs of earlier stages', async (context) => {
 	const place = await PipelinePlace.make(context);
 	const { folder, record } = await place.runHere([
 		{

@@ -24,7 +24,10 @@ test('an idle pipeline can be trashed, restored, and started again in a new fold
 	await stopPipeline(folder);
 	await ended(folder);
 	// The runner may still be removing its lock.
-	const { path, runs } = await eventually(() => trashPipeline(folder).catch(busyIsNull), 'it goes to the trash');
+	const { path, runs } = await eventually(
+		() => trashPipeline(folder).catch(busyIsNull),
+		'the pipeline is moved to the trash',
+	);
 	assert.deepEqual(await readdir(join(place.folder, 'runs')), ['.trash']);
 	assert.deepEqual(
 		runs.map((run) => basename(run)),

@@ -11,7 +11,7 @@ const timing = (provider: string, updateMs: number) => ({
 	updateMs,
 });
 
-test('the notes on a device list what was tried, and what decided the choice', () => {
+test('the notes on a device state what was tried and what decided the choice', () => {
 	const tried = [
 		{ provider: 'cuda', error: 'onnxruntime-node for linux x64 does not include it' },
 		{ provider: 'webgpu', error: 'no WebGPU adapter was found' },

@@ -63,7 +63,7 @@ describe('reward audit', () => {
 		);
 	});
 
-	test('determines what a reward distinguishes, and states it in the report', async (context) => {
+	test('reports what a reward distinguishes', async (context) => {
 		const runner = await open(context);
 		const outcomes = async (reward: string) => {
 			const report = await audit(runner, reward, numberProblems, {

@@ -45,7 +45,7 @@ const rowOf = (completion: string): ScoreRow => ({
 const never = new AbortController().signal;
 
 describe('built-in rewards in a bundled host process', () => {
-	it('rows sent once are scored by every reward, and other rows and processes get their own', async () => {
+	it('score rows that were sent once for all rewards, without mixing up different rows or processes', async () => {
 		const entries: BuiltInEntry[] = [
 			{ use: 'accuracy', name: 'accuracy' },
 			{ use: 'format', name: 'format' },

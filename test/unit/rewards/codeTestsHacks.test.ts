@@ -24,9 +24,9 @@ const run = (code: string, tests: CodeTests, language: 'python' | 'javascript', 
 const tests = (row: Record<string, unknown>) => readCodeTests(row) as CodeTests;
 
 /**
- * `every`: the tests in forms that share a checker process; every answer is run against them. `others`: for each other
- * form, the answers that are also run against it, because they attack what only that form does. All answers against
- * all forms: `npm run acceptance -- codeTestCheats`.
+ * `every`: tests in the forms that share a checker process, run against every answer. `others`: for each other form,
+ * the answers that also run against it, because they exploit something specific to that form.
+ * `npm run acceptance -- codeTestCheats` runs all answers against all forms.
  */
 const python = {
 	every: tests({
@@ -38,13 +38,19 @@ const python = {
 		calls: [
 			'an object that equals everything',
 			'a list whose items equal everything',
-			'the frames above',
+			"the callers' frames changed",
 			'a marker on every output',
 			'a huge value',
-			'a deep value',
+			'a deeply nested value',
 			'os._exit(0) in the function',
 		],
-		streams: ['sys.exit(0)', 'a marker on every output', 'a child that answers', 'the test file read', 'it never ends'],
+		streams: [
+			'sys.exit(0)',
+			'a marker on every output',
+			'a child process that replies',
+			'the test file read',
+			'a program that never ends',
+		],
 	},
 };
 const javascript = {
@@ -53,8 +59,8 @@ const javascript = {
 		tests: [...snippets(javascriptRows.asserts), ...snippets(javascriptRows.candidate)],
 	}),
 	others: {
-		calls: ['a proxy', 'a record that says what it is', 'globals replaced', 'a marker on every output'],
-		streams: ['process.exit(0)', 'a marker on every output', 'it never ends'],
+		calls: ['a proxy', 'an object that converts to the expected value', 'globals replaced', 'a marker on every output'],
+		streams: ['process.exit(0)', 'a marker on every output', 'a program that never ends'],
 	},
 };
 
@@ -70,7 +76,7 @@ function formsFor(name: string, { every, others }: typeof python | typeof javasc
 }
 
 describe('cheating answers in Python', { skip, concurrency: 2 }, () => {
-	it('have names that exist', () => {
+	it('exist under the names listed above', () => {
 		for (const name of Object.values(python.others).flat()) assert.ok(name in pythonCheats, name);
 		for (const name of Object.values(javascript.others).flat()) assert.ok(name in javascriptCheats, name);
 	});

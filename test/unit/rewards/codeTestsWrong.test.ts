@@ -124,13 +124,13 @@ describe('program output', () => {
 const square = 'def solve(x):\n    return x * x\n';
 const never = 'def solve(x):\n    return None\n';
 
-/** Incorrect answers, each with tests that some harness lets them pass. */
+/** Incorrect answers, each with tests that it passes in some other harness. */
 const wrongAnswers: Readonly<Record<string, readonly [code: string, of: Record<string, unknown>]>> = {
-	'a lookalike of the builtins': [
+	'fake builtins': [
 		'__builtins__ = {"set": lambda *a: 1, "sorted": lambda *a: 1, "isinstance": lambda *a: True, "abs": lambda x: 0}\ndef solve(x):\n    return x\n',
 		{ tests: ['__builtins__\nassert sorted(solve([2, 1])) == [1, 2] and set(solve([1])) == {7}'] },
 	],
-	'a helper of the row in its own version': [
+	"its own version of the row's helper": [
 		'def solve(x):\n    return x\ndef poly(xs, x):\n    return 0\n',
 		{
 			entry_point: 'solve',
@@ -143,33 +143,33 @@ const wrongAnswers: Readonly<Record<string, readonly [code: string, of: Record<s
 		'def isclose(*a, **k):\n    return True\ndef solve(x):\n    return x\n',
 		{ tests: ['assert isclose(solve(3), 9)'] },
 	],
-	'one object for everything': [
+	'a class with a single instance': [
 		'class Point:\n    one = None\n    def __new__(cls, *a):\n        cls.one = cls.one or object.__new__(cls)\n        return cls.one\ndef solve(x):\n    return Point()\n',
 		{ tests: ['assert solve(3) == Point(1, 2)'] },
 	],
-	'the end of its process, under a bare except': [
+	'an exit that a bare except would hide': [
 		'import os\ndef solve(x):\n    os._exit(0)\n',
 		{ tests: ['ok = True\ntry:\n    solve(3)\nexcept:\n    pass\nassert ok'] },
 	],
-	'nothing where each item is tested': [
+	'an empty list whose items are tested': [
 		'def solve(x):\n    return []\n',
 		{ tests: ['for item in solve(3):\n    assert item > 0'] },
 	],
-	'what it gives to the setup of the tests': [
+	'a name that the test setup uses': [
 		`helper = None\n${never}`,
 		{ tests: ['assert solve(3) == limit'], test_setup_code: 'limit = helper[0]' },
 	],
-	'a test of its own under the same name': [
+	'its own test with the same name': [
 		'def test_solve():\n    pass\ndef solve(x):\n    return x\n',
 		{ tests: ['def test_solve():\n    if solve(3) != 9:\n        raise ValueError()\n0 and test_solve()\nsolve(3)'] },
 	],
 	'a coroutine': ['async def solve(x):\n    return None\n', { tests: ['assert solve(3)'] }],
 };
 
-/** Tests that an answer which always returns None must not pass, although some harnesses would pass it. One checker runs all. */
+/** Tests that must fail for an answer that returns None, although some harnesses pass it. One checker runs them all. */
 const testsOfNone = {
-	'a class of pytest': 'class TestSolve:\n    def test_three(self):\n        assert solve(3) == 9\nsolve(0)',
-	'a test that skips what is not there':
+	'a pytest class': 'class TestSolve:\n    def test_three(self):\n        assert solve(3) == 9\nsolve(0)',
+	'a test that skips None':
 		'import unittest\nclass T(unittest.TestCase):\n    def test(self):\n        x = solve(3)\n        if x is None:\n            self.skipTest("none")\n        self.assertEqual(x, 9)',
 	'an async test': 'async def test_three():\n    assert solve(3) == 9\nsolve(0)',
 };
@@ -192,13 +192,13 @@ const judgedByItself: typeof wrongAnswers = {
 
 describe('an incorrect answer', { skip, concurrency: 2 }, () => {
 	for (const [name, [code, of]] of Object.entries(wrongAnswers)) {
-		it(`does not pass through ${name}`, async () => {
+		it(`does not pass with ${name}`, async () => {
 			const { passed, total } = await run(code, tests(of));
 			assert.ok(passed < total, `${passed} of ${total}`);
 		});
 	}
 
-	it(`passes none of these: ${Object.keys(testsOfNone).join(', ')}`, async () => {
+	it(`fails all of these: ${Object.keys(testsOfNone).join(', ')}`, async () => {
 		const { passed, total } = await everyTest(never, tests({ tests: Object.values(testsOfNone) }), 'python');
 		assert.deepEqual([passed, total], [0, Object.keys(testsOfNone).length]);
 	});
@@ -213,7 +213,7 @@ describe('an incorrect answer', { skip, concurrency: 2 }, () => {
 		assert.throws(() => tests({ tests: ['print(solve(3) == 9)'] }), /assert nothing/);
 	});
 
-	it('does not pass through console.assert or an object in JavaScript', async () => {
+	it('does not pass with console.assert or a truthy object in JavaScript', async () => {
 		const asserted = tests({ entry_point: 'solve', tests: ['console.assert(solve(3) === 9)'] });
 		assert.equal(await passes('function solve(x) { return 4; }', asserted, 'javascript'), false);
 		assert.equal(await passes('function solve(x) { return x * x; }', asserted, 'javascript'), true);
@@ -248,7 +248,7 @@ describe('JavaScript tests', { skip, concurrency: 2 }, () => {
 		assert.deepEqual([passed, total], [laterTests.length, 2 * laterTests.length]);
 	});
 
-	it('with describe and it count every test that they declare', async () => {
+	it('that use describe and it count every declared test', async () => {
 		const one =
 			'describe("solve", () => { it("a", () => assert(solve(3) === 9)); it("b", async () => assert(solve(2) === 5)); })';
 		const row = tests({
@@ -267,10 +267,10 @@ describe('JavaScript tests', { skip, concurrency: 2 }, () => {
 	});
 
 	for (const [name, test] of [
-		['no JavaScript', 'assert(solve(3) === 9'],
-		['a module that is not there', 'const { expect } = require("chai"); expect(solve(3)).to.equal(9)'],
-		['expectations of Jest', 'test("squares", () => { expect(solve(3)).toBe(9) })'],
-		['a test that is skipped', 'it.skip("squares", () => assert(solve(3) === 9))'],
+		['invalid JavaScript', 'assert(solve(3) === 9'],
+		['a missing module', 'const { expect } = require("chai"); expect(solve(3)).to.equal(9)'],
+		['Jest expectations', 'test("squares", () => { expect(solve(3)).toBe(9) })'],
+		['a skipped test', 'it.skip("squares", () => assert(solve(3) === 9))'],
 	] as const) {
 		it(`that cannot run are a row error: ${name}`, async () => {
 			const code = 'function solve(x) { return x * x; }';
@@ -311,17 +311,22 @@ describe('an answer without imports', { skip, concurrency: 2 }, () => {
 		test: 'def check(candidate):\n    assert candidate([3]) == 9\n',
 	};
 	for (const [name, right, wrong, row] of [
-		['a method, as its prompt says', method('sum(x ** 2 for x in deque(nums))'), method('len(deque(nums))'), leetCode],
-		['a method of LiveCodeBench', method('sum(map(mul, nums, nums))'), method('gcd(9, 9)'), calls],
 		[
-			'a deep method of LiveCodeBench',
+			'a method with imports from its prompt',
+			method('sum(x ** 2 for x in deque(nums))'),
+			method('len(deque(nums))'),
+			leetCode,
+		],
+		['a LiveCodeBench method', method('sum(map(mul, nums, nums))'), method('gcd(9, 9)'), calls],
+		[
+			'a deeply recursive LiveCodeBench method',
 			`${deep}${method('9 * (down(9000) == 9000) * len(nums)')}`,
 			`${deep}${method('down(9)')}`,
 			calls,
 		],
-		['a program of LiveCodeBench', 'print(deque([int(input())])[0] ** 2)', 'print(deque([9, 8]))', streams],
-		['a program of APPS', 'print(Counter({1: int(input())})[1] ** 2)', 'print(Counter())', apps],
-		['a function of HumanEval', 'def square(nums: List[int]) -> int:\n    return 9', 'x: List[int] = []', humanEval],
+		['a LiveCodeBench program', 'print(deque([int(input())])[0] ** 2)', 'print(deque([9, 8]))', streams],
+		['an APPS program', 'print(Counter({1: int(input())})[1] ** 2)', 'print(Counter())', apps],
+		['a HumanEval function', 'def square(nums: List[int]) -> int:\n    return 9', 'x: List[int] = []', humanEval],
 	] as const) {
 		it(`has the names that its benchmark provides: ${name}`, async () => {
 			const { passed, total, why } = await run(right, tests(row));
@@ -340,12 +345,12 @@ describe('an answer without imports', { skip, concurrency: 2 }, () => {
 
 /** Tests in various forms, all of which must run. */
 const rightForms = {
-	'a class of pytest': 'class TestSolve:\n    def test_three(self):\n        assert solve(3) == 9',
+	'a pytest class': 'class TestSolve:\n    def test_three(self):\n        assert solve(3) == 9',
 	'an async test': 'async def test_three():\n    assert solve(3) == 9',
 	'a runner at the end':
 		'import unittest\nclass T(unittest.TestCase):\n    def test(self):\n        self.assertEqual(solve(3), 9)\nunittest.main()',
 	'isclose without an import': 'assert isclose(solve(3), 9)',
-	'names from the module solution': 'from solution import solve\nassert solve(3) == 9',
+	'names from the solution module': 'from solution import solve\nassert solve(3) == 9',
 };
 const proseRow = {
 	entry_point: 'solve',
@@ -359,7 +364,7 @@ describe('a correct answer', { skip, concurrency: 2 }, () => {
 		assert.deepEqual([passed, total], [Object.keys(rightForms).length, Object.keys(rightForms).length], why ?? '');
 	});
 
-	it('passes a prompt of prose that shows code', async () => {
+	it('passes with a prose prompt that contains code', async () => {
 		const { passed, total, why } = await run(square, tests(proseRow));
 		assert.equal(passed, total, why ?? '');
 	});
@@ -383,8 +388,8 @@ describe('tests in a form that cannot run', { skip, concurrency: 2 }, () => {
 			'a skipped case',
 			'import unittest\nclass T(unittest.TestCase):\n    @unittest.skip("later")\n    def test(self):\n        self.assertEqual(solve(3), 9)',
 		],
-		['no Python', 'assert solve(3) = 9'],
-		['an object of a class of theirs', 'class Node:\n    value = 3\nassert solve(Node()) == 9'],
+		['invalid Python', 'assert solve(3) = 9'],
+		['an instance of a class that the tests define', 'class Node:\n    value = 3\nassert solve(Node()) == 9'],
 	] as const) {
 		it(`are a row error rather than a wrong answer: ${name}`, async () => {
 			await assert.rejects(run(square, tests({ tests: [test] })), /Cannot run the tests in this row/);

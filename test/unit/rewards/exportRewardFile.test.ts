@@ -69,7 +69,7 @@ fussy.batch_only = True
 	assert.match(columns?.message ?? '', /"level"/);
 });
 
-test('column names and tags cannot change the program of an adapter', async () => {
+test('column names and tags cannot inject code into an adapter', async () => {
 	const file = join(folder, 'names.reward.py');
 	await writeFile(file, 'def own(completions, **kwargs):\n    return [0.5 for _ in completions]\n');
 	const { execFileSync } = await import('node:child_process');

@@ -56,7 +56,7 @@ const faults: Readonly<Record<string, Bad>> = {
 		pythonLine: 4,
 		nodeLine: null,
 	},
-	'a wait without end': {
+	'an endless wait': {
 		python: 'time.sleep(1000)',
 		node: 'return new Promise(() => {});',
 		limits: quick,
@@ -65,7 +65,7 @@ const faults: Readonly<Record<string, Bad>> = {
 		pythonLine: 4,
 		nodeLine: null,
 	},
-	'a list that grows without end': {
+	'an endlessly growing list': {
 		python: 'x = []\n        while True: x.append(bytearray(1 << 20))',
 		node: 'const x = []; for (;;) x.push(new Array(1 << 17).fill(0.5));',
 		limits: { memoryMb: 200, rowMs: 60_000 },
@@ -83,7 +83,7 @@ const faults: Readonly<Record<string, Bad>> = {
 		pythonLine: 4,
 		nodeLine: null,
 	},
-	'the end of the process by the language': {
+	'a call to sys.exit or process.exit': {
 		python: 'sys.exit(3)',
 		node: 'process.exit(3);',
 		kind: 'exited',
@@ -91,7 +91,7 @@ const faults: Readonly<Record<string, Bad>> = {
 		pythonLine: 4,
 		nodeLine: 4,
 	},
-	'the end of the process by the system': {
+	'a call to os._exit or process.reallyExit': {
 		python: 'os._exit(3)',
 		node: 'process.reallyExit(3);',
 		kind: 'exited',
@@ -119,7 +119,7 @@ describe('a reward that harms its process', () => {
 
 	for (const [name, fault] of Object.entries(faults)) {
 		for (const language of ['python', 'node'] as const) {
-			it(`by ${name} (${language}): the row is named, the others are scored, and the reward recovers`, async () => {
+			it(`with ${name} (${language}): the row is named, the others are scored, and the reward recovers`, async () => {
 				const file = language === 'python' ? 'bad.reward.py' : 'bad.reward.mjs';
 				const text = language === 'python' ? python(fault.python) : node(fault.node);
 				const runner = await openReward(hosts, folder, file, text, fault.limits);
@@ -145,7 +145,7 @@ describe('a reward that harms its process', () => {
 		assert.deepEqual([values, errors], [[2, 2, 2, 2], []]);
 	}
 
-	it('on every row gives an error for each without trying all of them', async () => {
+	it('on every row reports an error for each row without trying them all', async () => {
 		const text = 'import os\ndef bad(completions, **kwargs):\n    open("starts", "a").write("x")\n    os._exit(1)\n';
 		const runner = await openReward(hosts, folder, 'b.reward.py', text);
 		const { values, errors, isolated } = await runner.score('bad', rowsOf(100));
@@ -277,7 +277,7 @@ describe('a reward that harms its process', () => {
 
 	// At most 66 concurrent processes: the limit plus those that start between two checks.
 	const bombs: Readonly<Record<string, string>> = {
-		'of one process': [
+		'in one process': [
 			'import os, time',
 			'def bad(completions, answer, **kwargs):',
 			'    for i in range(150):',
@@ -300,7 +300,7 @@ describe('a reward that harms its process', () => {
 			'        time.sleep(0.01)',
 			'    time.sleep(600)',
 		].join('\n'),
-		'of programs': [
+		'that starts programs': [
 			'import subprocess, sys, time',
 			'def bad(completions, answer, **kwargs):',
 			'    for i in range(60):',
@@ -309,7 +309,7 @@ describe('a reward that harms its process', () => {
 		].join('\n'),
 	};
 	for (const [name, text] of Object.entries(bombs)) {
-		it(`by a fork bomb ${name}: all processes are ended`, async () => {
+		it(`with a fork bomb ${name}: all processes are killed`, async () => {
 			const good = 'def good(completions, **kwargs):\n    return [2.0] * len(completions)\n';
 			const marker = `bomb-${Math.random().toString(36).slice(2)}`;
 			const environment = { ...process.env, BOMB_MARKER: marker };
@@ -348,9 +348,9 @@ describe('a reward that harms its process', () => {
 
 	for (const [how, end] of [
 		['killed', ''],
-		['killed while it ends its hosts', 'hosts.dispose();'],
+		['killed while it shuts down its hosts', 'hosts.dispose();'],
 	]) {
-		it(`dies with the process that started it, even if that is ${how}`, async () => {
+		it(`ends with the process that started it, even if that process is ${how}`, async () => {
 			const { spawn } = await import('node:child_process');
 			const marker = `orphan-${Math.random().toString(36).slice(2)}`;
 			const rewards = [
@@ -481,7 +481,7 @@ describe('a reward that prints', () => {
 		}
 	});
 
-	it('gets only its own lines, each once, with the output of loading first', async () => {
+	it('gets only its own lines, each once, starting with output from loading', async () => {
 		const text =
 			'import sys\nprint("loading")\ndef say(completions, **k):\n    print("out"); print("err", file=sys.stderr)\n    return [1] * len(completions)\n';
 		const runner = await openReward(hosts, folder, 'w.reward.py', text);

@@ -182,7 +182,7 @@ describe('TypeScript and JavaScript rewards', () => {
 		assert.deepEqual((await runner.score('parallel', rows.slice(0, 1))).values, [16]);
 	});
 
-	it('that throw outside a call report it', async () => {
+	it('that throw outside a call report the exception', async () => {
 		const runner = await open(
 			'export const stray = async () => {\n' +
 				'\tsetTimeout(() => { throw new Error("in a timer"); }, 1);\n' +
@@ -243,7 +243,7 @@ describe('TypeScript and JavaScript rewards', () => {
 		assert.deepEqual([name.error.line, name.error.file], [1, name.file]);
 	});
 
-	it('that throw on load, exit their process, or export nothing report it', async () => {
+	it('that throw on load, exit their process, or export nothing are reported with the reason', async () => {
 		const threw = await loadFailure('const a = 1;\nthrow new Error("a is " + a);\n');
 		assert.deepEqual([threw.error.line, threw.error.detail], [2, 'Error: a is 1']);
 		const exit = await loadFailure('process.exit(3);\n');

@@ -96,7 +96,7 @@ for (const [language, given] of Object.entries(languages)) {
 }
 
 describe('reward hosts of a window', () => {
-	it('keep one spare per open language, and use it', async () => {
+	it('keep one spare process per language in use, and use it', async () => {
 		const folder = await rewardFolder();
 		const hosts = await openHosts({ spares: true });
 		assert.equal(hosts.processes.length, 0);

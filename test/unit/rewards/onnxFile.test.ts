@@ -74,17 +74,17 @@ describe('an external ONNX file', () => {
 
 	const refusals: [name: string, written: ProtoWriter, pattern: RegExp][] = [
 		['an absolute path', withInitializer(external(join(place, 'secret.bin'))), /outside its folder/],
-		['a path upwards', withInitializer(external('../secret.bin')), /outside its folder/],
-		['a path down and upwards', withInitializer(external('x\\..\\..\\secret.bin')), /outside its folder/],
-		['a link that leads out', withInitializer(external('link.bin')), /outside its folder/],
+		['a path to a parent folder', withInitializer(external('../secret.bin')), /outside its folder/],
+		['a path into a folder and out again', withInitializer(external('x\\..\\..\\secret.bin')), /outside its folder/],
+		['a link to a file outside its folder', withInitializer(external('link.bin')), /outside its folder/],
 		['no path', withInitializer(external('')), /outside its folder/],
 		['an address in memory', withInitializer(external('*/_ORT_MEM_ADDR_/*')), /secret|Cannot read the external data/],
 		['a folder', withInitializer(external('.')), /outside its folder|not a regular file/],
 		['a missing file', withInitializer(external('other.bin')), /Cannot read the external data "other\.bin"/],
-		['data behind the end of a file', withInitializer(external('weights.bin', { offset: '56' })), /past the end/],
-		['an offset that is none', withInitializer(external('weights.bin', { offset: '-8' })), /does not match its shape/],
+		['data past the end of a file', withInitializer(external('weights.bin', { offset: '56' })), /past the end/],
+		['a negative offset', withInitializer(external('weights.bin', { offset: '-8' })), /does not match its shape/],
 		[
-			'less data than its shape',
+			'less data than its shape requires',
 			withInitializer(tensor([1e9], { location: 'weights.bin', length: '4' })),
 			/does not match its shape/,
 		],
@@ -96,7 +96,7 @@ describe('an external ONNX file', () => {
 		],
 		['a negative size', withInitializer(tensor([-4]).bytes(9, new Uint8Array(16))), /invalid size/],
 		[
-			'a sparse tensor that is huge',
+			'a huge sparse tensor',
 			model(
 				message().message(
 					15,
@@ -109,7 +109,7 @@ describe('an external ONNX file', () => {
 			/sparse tensors are too large/,
 		],
 		[
-			'a constant of a node of a subgraph that lies outside',
+			'a constant in a subgraph with data outside its folder',
 			model(
 				message().message(
 					1,
@@ -118,7 +118,7 @@ describe('an external ONNX file', () => {
 			),
 			/outside its folder/,
 		],
-		['graphs in graphs', model(nested(3000)), /16 levels deep/],
+		['deeply nested graphs', model(nested(3000)), /16 levels deep/],
 		['functions that call each other', calling(16, 4000), /expand to too many nodes/],
 		['a function that calls itself', calling(1, 1, 'f0'), /functions are nested/],
 		['no graph', message().integer(1, 9), /not an ONNX model/],

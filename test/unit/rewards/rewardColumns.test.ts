@@ -22,7 +22,7 @@ const file = (path: string, name: string | null = null, weight: number | null = 
 const columnsOf = (rewards: ResolvedReward[], files: Record<string, RewardDescription[]> = {}) =>
 	rewardColumns(rewards, new Map(Object.entries(files))).map(({ name, weight, reward }) => [name, weight, reward]);
 
-test('a file without a name includes all of its rewards, weighted by the entry, by the reward itself, or by 1', () => {
+test('an entry without a name includes all rewards in its file, weighted by the entry, the reward itself, or 1', () => {
 	const files = { 'a/x.reward.ts': [described('one', 0.3), described('two'), described('three', -2)] };
 	assert.deepEqual(columnsOf([built('accuracy'), file('a/x.reward.ts')], files), [
 		['accuracy', 1, 'accuracy'],

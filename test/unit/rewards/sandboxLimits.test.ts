@@ -68,7 +68,7 @@ describe('a sandboxed program', { skip }, () => {
 		assert.equal(first.stdout, second.stdout);
 	});
 
-	it('reports each way to end by name', async () => {
+	it('reports by name how it ended', async () => {
 		const cases: readonly (readonly [string, string, Partial<SandboxLimits>])[] = [
 			['wall', 'import time; time.sleep(30)', { wallMs: 300 }],
 			['cpu', 'while True: pass', { cpuSeconds: 1, wallMs: 8000 }],

@@ -47,7 +47,7 @@ describe('a missing sandbox', () => {
 			assert.ok(error instanceof Failure);
 			return error;
 		}
-		return assert.fail('it was found');
+		return assert.fail('the action was not rejected');
 	};
 
 	it('is rejected with one sentence and an action, and nothing runs instead', async () => {

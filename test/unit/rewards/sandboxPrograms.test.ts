@@ -13,22 +13,22 @@ const ofLanguage = {
 	node: { file: 'main.cjs', flags: [], limits: { ...limits, memoryMb: 352, processes: 24 } },
 } as const;
 
-/** Typical programs by people and models; each prints "42" last. */
+/** Typical programs written by people and models; the last output of each is "42". */
 const python: Readonly<Record<string, string>> = {
 	threads:
 		'import threading\nr = []\nt = [threading.Thread(target=lambda: r.append(14)) for _ in range(3)]\n[x.start() for x in t]\n[x.join() for x in t]\nprint(sum(r))',
-	'a pool of threads':
+	'a thread pool':
 		'from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor(3) as p: print(sum(p.map(lambda x: x, [20, 22])))',
-	'a pool of processes':
+	'a process pool':
 		'import multiprocessing as m\ndef f(x): return x\nif __name__ == "__main__":\n    with m.Pool(2) as p: print(sum(p.map(f, [20, 22])))',
 	'a subprocess':
 		'import subprocess, sys\nprint(subprocess.run([sys.executable, "-c", "print(42)"], capture_output=True, text=True, check=True).stdout)',
-	'a pipe of the shell':
+	'a shell pipe':
 		'import subprocess\nprint(subprocess.check_output("echo 41 42 | cut -d\' \' -f2", shell=True, text=True))',
-	'a deep recursion':
+	'deep recursion':
 		'import sys, threading\nsys.setrecursionlimit(200000)\nthreading.stack_size(64 << 20)\ndef f(n): return 42 if n == 0 else f(n - 1)\nt = threading.Thread(target=lambda: print(f(50000)))\nt.start()\nt.join()',
 	asyncio: 'import asyncio\nasync def f(): \n    await asyncio.sleep(0.01)\n    return 42\nprint(asyncio.run(f()))',
-	'a subprocess of asyncio':
+	'an asyncio subprocess':
 		'import asyncio\nasync def f():\n    p = await asyncio.create_subprocess_exec("echo", "42", stdout=asyncio.subprocess.PIPE)\n    print((await p.communicate())[0].decode())\nasyncio.run(f())',
 	'its own files': 'print(42 if "main.py" in __import__("os").listdir(".") and open("main.py").read() else 0)',
 	'temporary files':
@@ -37,10 +37,10 @@ const python: Readonly<Record<string, string>> = {
 		'import sqlite3\nc = sqlite3.connect("a.db")\nc.execute("create table t (x)")\nc.execute("insert into t values (42)")\nc.commit()\nprint(c.execute("select x from t").fetchone()[0])',
 	'an alarm':
 		'import signal\nsignal.signal(signal.SIGALRM, lambda *_: print(42))\nsignal.setitimer(signal.ITIMER_REAL, 0.05)\nsignal.pause()',
-	'a pair of sockets': 'import socket\na, b = socket.socketpair()\na.sendall(b"42")\nprint(b.recv(2).decode())',
-	'a queue of processes':
+	'a socket pair': 'import socket\na, b = socket.socketpair()\na.sendall(b"42")\nprint(b.recv(2).decode())',
+	'a multiprocessing queue':
 		'import multiprocessing as m\ndef f(q): q.put(42)\nif __name__ == "__main__":\n    q = m.Queue()\n    p = m.Process(target=f, args=(q,))\n    p.start()\n    print(q.get())\n    p.join()',
-	'a mapped file':
+	'a memory-mapped file':
 		'import mmap\nopen("a", "wb").write(b"42")\nwith open("a", "r+b") as f: print(mmap.mmap(f.fileno(), 0)[:2].decode())',
 	compression:
 		'import zlib, lzma, bz2\nprint(lzma.decompress(lzma.compress(bz2.decompress(bz2.compress(zlib.decompress(zlib.compress(b"42")))))).decode())',
@@ -50,12 +50,12 @@ const python: Readonly<Record<string, string>> = {
 	ctypes: 'import ctypes\nprint(ctypes.CDLL(None).abs(-42))',
 	unittest:
 		'import unittest\nclass T(unittest.TestCase):\n    def test(self): self.assertEqual(1, 1)\nunittest.main(exit=False)\nprint(42)',
-	'limits of its own':
+	'its own resource limits':
 		'import resource, time, os, sys\nresource.getrusage(resource.RUSAGE_SELF)\nresource.setrlimit(resource.RLIMIT_STACK, resource.getrlimit(resource.RLIMIT_STACK))\ntime.sleep(0.001)\nos.nice(1)\nos.sched_getaffinity(0)\nprint(42)',
 	input: 'import sys\nprint(sum(map(int, sys.stdin.read().split())))',
-	'numpy, where it is there':
+	'numpy, if installed':
 		'try:\n    import numpy as n\n    a = n.ones((200, 200))\n    assert (a @ a)[0, 0] == 200 and n.linalg.norm(n.fft.fft(a)) > 0\nexcept ImportError: pass\nprint(42)',
-	'pytest, where it is there':
+	'pytest, if installed':
 		'import subprocess, sys\nopen("test_a.py", "w").write("def test(tmp_path, capfd): (tmp_path / \'a\').write_text(\'x\')")\nr = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_a.py"], capture_output=True, text=True)\nprint(42 if "1 passed" in r.stdout or "No module named pytest" in r.stderr else r.stdout + r.stderr)',
 };
 
@@ -64,7 +64,7 @@ const node: Readonly<Record<string, string>> = {
 	'worker threads':
 		"const { Worker } = require('worker_threads');\nlet sum = 0;\nfor (const n of [20, 22]) new Worker('require(`worker_threads`).parentPort.postMessage(' + n + ')', { eval: true }).on('message', (v) => { sum += v; if (sum === 42) console.log(sum); });",
 	'a subprocess': "console.log(require('child_process').execFileSync('echo', ['42']).toString());",
-	'a subprocess that is followed':
+	'a subprocess with piped output':
 		"const p = require('child_process').spawn(process.execPath, ['-e', 'console.log(42)']);\np.stdout.pipe(process.stdout);",
 	'files and streams':
 		"const fs = require('fs');\nfs.writeFileSync('a', '42');\nfs.createReadStream('a').pipe(fs.createWriteStream('b')).on('finish', async () => console.log(await fs.promises.readFile('b', 'utf8')));",
@@ -74,7 +74,7 @@ const node: Readonly<Record<string, string>> = {
 	'timers and promises': "require('timers/promises').setTimeout(10).then(() => console.log(42));",
 	'hashes and compression':
 		"const z = require('zlib');\nrequire('crypto').scryptSync('a', 'b', 16);\nrequire('crypto').randomUUID();\nz.gzip('42', (e, b) => console.log(String(z.gunzipSync(b))));",
-	'lines of input':
+	'input lines':
 		"let sum = 0;\nrequire('readline').createInterface({ input: process.stdin }).on('line', (l) => { for (const w of l.split(' ')) sum += +w; }).on('close', () => console.log(sum));",
 	'a large array': 'const a = new Float64Array(5e6).fill(1);\nconsole.log(a.length === 5e6 ? 42 : 0);',
 	'a server on a Unix socket':

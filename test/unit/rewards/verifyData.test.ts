@@ -35,7 +35,7 @@ describe('the data for a reward file', () => {
 		}
 	});
 
-	it('comes from a known dataset unchanged and is verified by its rule', async (context) => {
+	it('comes from a preset dataset unchanged and is verified by the rule of the preset', async (context) => {
 		const rows = Array.from({ length: 8 }, (_, i) => ({ nums: [i + 1, 2, 3], target: i + 6 }));
 		const made = await VerifyProject.make(context, {
 			...project,
@@ -74,7 +74,7 @@ describe('the data for a reward file', () => {
 		const commented = await find(made);
 		assert.equal(commented.source, 'comment');
 		assert.equal(datasetPath(commented), made.path('data/train.jsonl'));
-		assert.equal(commented.template.name, 'r1-conversation', 'the recipe still says how prompts look');
+		assert.equal(commented.template.name, 'r1-conversation', 'the template still comes from the recipe');
 		const typed = await find(made, { text: '// @dataset {"task": "addition"}\n' });
 		assert.equal(typed.described, 'the addition task');
 		const defaults = { subtraction: false, judged: 0, proposed: 0 };

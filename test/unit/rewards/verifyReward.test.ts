@@ -111,7 +111,7 @@ describe('a verification', () => {
 		);
 		const [level, right] = verifications;
 		assert.deepEqual(right?.statistics.agreement, { problems: 10, agreed: 10 });
-		assert.equal(level?.statistics.deadGroups, 10, 'a reward of the row alone teaches nothing');
+		assert.equal(level?.statistics.deadGroups, 10, 'a reward that depends only on the row makes every group dead');
 		assert.deepEqual(Object.keys(level?.statistics.correlation ?? {}).sort(), [
 			'accuracy',
 			'brevity',
@@ -264,7 +264,7 @@ def rank(completions, **kwargs):
 describe('a verifier', () => {
 	it('caches a plan until one of its files changes', async (context) => {
 		const made = await VerifyProject.make(context, files);
-		const verifier = new RewardVerifier(() => assert.fail('nothing is started for a plan'));
+		const verifier = new RewardVerifier(() => assert.fail('planning must not start a host'));
 		const request: PlanRequest = {
 			file: made.path('rewards/brevity.reward.ts'),
 			folders: [made.folder],

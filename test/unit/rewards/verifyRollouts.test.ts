@@ -29,9 +29,9 @@ describe('the recorded rollouts of a run', () => {
 			[...Array(16).fill(3), ...Array(16).fill(7)],
 		);
 		assert.deepEqual([...new Set(two.rows.map((row) => row.batch))], [0, 1]);
-		assert.equal(new Set(two.rows.map((row) => row.group)).size, 8, 'groups of different steps stay apart');
+		assert.equal(new Set(two.rows.map((row) => row.group)).size, 8, 'groups of different steps are not merged');
 		assert.equal(describeRollouts(two), 'run a, steps 3 to 7');
-		assert.deepEqual((await read(run, 1)).steps, [7], 'the newest batch always, whole');
+		assert.deepEqual((await read(run, 1)).steps, [7], 'the newest batch is always included, and is never split');
 		assert.deepEqual((await read(run, 1, { steps: [1, 3] })).steps, [1, 3]);
 		const [first] = last.rows;
 		assert.deepEqual(first?.row, {
@@ -75,7 +75,7 @@ describe('the recorded rollouts of a run', () => {
 		assert.match(remarks.join(), /the first 16 are used/);
 	});
 
-	it('fail with the run name if there are none', async (context) => {
+	it('are rejected with the name of the run if there are none', async (context) => {
 		const made = await VerifyProject.make(context);
 		const run = await made.run('a', {});
 		await assert.rejects(read(run, 10), /has no rollouts\./);
@@ -89,12 +89,12 @@ describe('the latest run', () => {
 		const registry = new RunRegistry(made.path('home'));
 		assert.equal(await latestRun(file, [made.folder], registry), null);
 		await made.run('empty', {}, { created: 9000 });
-		assert.equal(await latestRun(file, [made.folder], registry), null, 'without rollouts it is of no use');
+		assert.equal(await latestRun(file, [made.folder], registry), null, 'a run without rollouts is not used');
 		const old = await made.run('old', { 1: batch(1, 1, 2) }, { created: 1000 });
 		const newer = await made.run('new', { 1: batch(1, 1, 2) }, { created: 2000 });
 		assert.equal(await latestRun(file, [made.folder], registry), newer);
 		await writeFile(join(old, 'recipe.json'), '{"format": 1, "rewards": []}');
-		assert.equal(await latestRun(file, [made.folder], registry), newer, 'a recipe that cannot be read names nothing');
+		assert.equal(await latestRun(file, [made.folder], registry), newer, 'an unreadable recipe does not list the file');
 		const resolved = resolveRecipe(decodeOrThrow(recipeSchema, recipe(), 'recipe'), {
 			cores: 1,
 			resolvePath: (path) => path,

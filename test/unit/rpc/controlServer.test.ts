@@ -72,8 +72,8 @@ function rawConnection(
 }
 
 /**
- * Sends a request that is rejected with the connection. @returns the error's message, or null if the connection closed
- * before the raw client handled it, which drops the response
+ * Sends a request whose rejection also closes the connection. @returns the error's message, or null if the connection
+ * closed before the raw client handled it, which drops the response
  */
 async function notAnswered(
 	{ connection, closed }: ReturnType<typeof rawConnection>,
@@ -81,7 +81,7 @@ async function notAnswered(
 	params: object,
 ): Promise<string | null> {
 	const answer = connection.sendRequest(method, params).then(
-		() => assert.fail('it was answered'),
+		() => assert.fail('the request was answered'),
 		(error: Error) => error.message,
 	);
 	const message = await Promise.race([answer, closed.then(() => null)]);

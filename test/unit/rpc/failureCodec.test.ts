@@ -16,7 +16,7 @@ test('a failure arrives with everything that code acts on', () => {
 	}
 });
 
-test('a reason from a later version is an internal failure with its message', () => {
+test('a failure with a reason from a later version becomes an internal failure with the same message', () => {
 	const data = { reason: 'tooHot', message: 'The device is too hot.', action: 'Cool it.', more: 1 };
 	const arrived = fromResponseError(new ResponseError(-31000, 'x', data), 'run/status');
 	assert.deepEqual(arrived.toJSON(), { reason: 'internal', message: 'The device is too hot.', action: 'Cool it.' });

@@ -73,7 +73,7 @@ describe('the alert log', () => {
 		assert.equal((await lines()).filter((line) => line.includes('"dismissed"')).length, 1);
 	});
 
-	it('records the run state it is complete for, until something is appended', async () => {
+	it('records the run state for which it is complete, until something is appended', async () => {
 		const log = new AlertLog(folder);
 		await log.save([], 1, 'run 1 480', extent);
 		assert.equal((await new AlertLog(folder).read()).of, 'run 1 480');

@@ -77,7 +77,7 @@ test('tickets left by a killed run, a full disk or another machine do not block 
 	assert.deepEqual(await readdir(tickets), []);
 });
 
-test('members of a group use a device together; others wait for all of them, and the group for them', async (context) => {
+test('members of a group use a device together; other runs wait for all of them, and the group waits for other runs', async (context) => {
 	const folder = await temporaryFolder(context);
 	const base = { device: 'cpu', whenBusy: 'queue', folder, pollMs: 5 } as const;
 	const group = { id: 'pipeline-1', slots: 2 };

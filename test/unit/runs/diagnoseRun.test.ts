@@ -37,7 +37,7 @@ describe('run diagnosis', () => {
 		}
 	});
 
-	it('reads external rollouts for causes and evidence without writing next to them', async () => {
+	it('finds causes and evidence in external rollouts without writing next to them', async () => {
 		const folder = await temporary();
 		await cp(join(root, 'test/fixtures/verl'), folder, { recursive: true });
 		await rm(join(folder, 'rollouts'), { recursive: true });

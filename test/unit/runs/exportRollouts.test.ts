@@ -174,7 +174,7 @@ test('SFT: exports the selection as recorded, and reports what was skipped and w
 			{ role: 'assistant', content: lines[7]?.completion },
 		],
 	});
-	assert.deepEqual((await readdir(run)).sort(), ['rollouts', 'run.json'], 'nothing is left in the run');
+	assert.deepEqual((await readdir(run)).sort(), ['rollouts', 'run.json'], 'nothing is left behind in the run folder');
 });
 
 test('SFT: exact duplicates are skipped on request', async (context) => {

@@ -11,7 +11,7 @@ import { listCheckpoints, readMetrics, readRecord } from '../../../src/runs/runR
 import { RunWriter } from '../../../src/runs/runWriter.ts';
 import { initialRecord, metricsLine, rollout, temporaryFolder } from './runFixtures.ts';
 
-/** Mounts a memory file system of a given size, or returns null with the reason as a skip. */
+/** Mounts a memory file system of a given size. If it cannot, skips the test with the reason and returns null. */
 async function smallDisk(context: TestContext, size: string, options = ''): Promise<string | null> {
 	const folder = await mkdtemp(join(tmpdir(), 'reasoning-lab-disk-'));
 	try {

@@ -22,7 +22,7 @@ async function prepared(context: TestContext, course: string): Promise<string> {
 	return folder;
 }
 
-test('on return the engine is running, with its own log and without telemetry', async (context) => {
+test('when the launch returns, the engine is running, with its own log and without telemetry', async (context) => {
 	const folder = await prepared(context, 'works');
 	process.env.NODE_OPTIONS = '--no-warnings';
 	context.after(() => delete process.env.NODE_OPTIONS);

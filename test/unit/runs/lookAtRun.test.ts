@@ -13,7 +13,7 @@ const temporary = await mkdtemp(join(tmpdir(), 'look-at-run-'));
 process.env.REASONING_LAB_HOME = join(temporary, 'home');
 after(() => rm(temporary, { recursive: true, force: true }));
 
-it('one check finds a run whose engine writes heartbeats but no rows, unless it was paused meanwhile', async () => {
+it('one check detects that an engine writes heartbeats but no rows, unless the run was paused meanwhile', async () => {
 	const now = Date.now() / 1000;
 	const folder = join(temporary, 'run');
 	const ids = async () => (await diagnoseRun(await openRun(folder))).alerts.map(({ id }) => id);
@@ -31,5 +31,5 @@ it('one check finds a run whose engine writes heartbeats but no rows, unless it 
 	await writeRecord(folder, { status: 'paused', heartbeat: now });
 	assert.deepEqual(await ids(), []);
 	await writeRecord(folder, { status: 'running', heartbeat: now - 500 });
-	assert.deepEqual(await ids(), [], 'an engine elsewhere that is silent has crashed');
+	assert.deepEqual(await ids(), [], 'a silent engine on another machine has crashed');
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { applyOverrides, parseOverride, shuffleOverrides } from '../../../src/runs/recipeOverrides.ts';
 
-test('overrides apply to loop stages at their position, and their updates are shuffled like others', () => {
+test('overrides reach stages inside a loop by their position, and shuffle overrides include those stages', () => {
 	const grpo = { type: 'grpo', steps: 4 };
 	const recipe = { stages: [grpo, { loop: 'round', times: 2, stages: [{ type: 'sft' }, { ...grpo }] }] };
 	const changed = applyOverrides(recipe, [

@@ -32,7 +32,7 @@ test('an engine that ends between two reads is reported with its final status, n
 	assert.deepEqual(await runStateOf(seen.read), { record: last, status: 'finished' });
 });
 
-test('an engine that ended without a final status has crashed, which takes exactly two reads', async () => {
+test('an engine that ended without a final status is reported as crashed after exactly two reads', async () => {
 	const claim = await recordOf('running', { dead: true });
 	const seen = looks(claim, claim, await recordOf('finished'));
 	assert.deepEqual(await runStateOf(seen.read), { record: claim, status: 'crashed' });
@@ -45,7 +45,7 @@ test('a run resumed between two reads is running', async () => {
 	assert.deepEqual(await runStateOf(seen.read), { record: next, status: 'starting' });
 });
 
-test('a live engine, and one with a final status, take only one read', async () => {
+test('a live engine, or one with a final status, needs only one read', async () => {
 	for (const [status, dead] of [
 		['running', false],
 		['stopped', true],

@@ -153,7 +153,7 @@ test('an overview of a long file is sent before its lines and again after a rese
 	assert.deepEqual([overviews[0]?.[0], overviews[0]?.at(-1)], [1, 4000]);
 	await appendFile(join(folder, 'metrics.jsonl'), formatLine({ step: 4001, time: 1, stage: 'grpo' }));
 	await tail.refresh();
-	assert.equal(overviews.length, 1, 'what is appended is told as it is');
+	assert.equal(overviews.length, 1, 'appended lines are sent without an overview');
 	await write(3000);
 	await tail.refresh();
 	assert.equal(view.resets, 1);
@@ -328,5 +328,5 @@ test('a file that is constantly written to is still read in between', async (con
 		await writer.appendMetrics(metricsLine(++step));
 		await new Promise((resolve) => setTimeout(resolve, 4));
 	}
-	assert.ok(view.steps.length > 0, `nothing was told of ${step} steps`);
+	assert.ok(view.steps.length > 0, `none of ${step} steps was sent`);
 });

@@ -37,11 +37,11 @@ test('the last line for a rollout counts, and undo appends the previous labels',
 	assert.deepEqual(
 		(await mine.undo(place, 2001))?.steps.map(({ rating }) => rating),
 		[null, null],
-		'nothing was there',
+		'there were no labels before',
 	);
 	assert.equal(await mine.undo(place, 2002), null);
 	const lines = (await readFile(join(folder, 'labels.jsonl'), 'utf8')).split('\n');
-	assert.equal(lines.length, 6, 'every change is a line');
+	assert.equal(lines.length, 6, 'every change appends a line');
 	assert.deepEqual(
 		(await new StepLabels(folder).get(place))?.steps.map(({ rating }) => rating),
 		[null, null],
@@ -57,7 +57,7 @@ test('partial and unknown lines are skipped and counted, without affecting other
 	assert.equal(mine.unreadable, 2);
 	await mine.save(labels(1, -1));
 	assert.equal((await mine.all()).length, 2);
-	assert.equal(mine.unreadable, 3, 'the torn line is closed by the next one');
+	assert.equal(mine.unreadable, 3, 'the next save ends the partial line');
 	// Another window rewrites the file.
 	await writeFile(file, `${JSON.stringify(labels(2, 0))}\n`);
 	assert.deepEqual(
@@ -66,7 +66,11 @@ test('partial and unknown lines are skipped and counted, without affecting other
 	);
 	assert.equal(mine.unreadable, 0);
 	await appendFile(file, `${JSON.stringify(labels(2, 1))}\n`);
-	assert.deepEqual((await mine.get({ ...place, index: 2 }))?.steps[0]?.rating, 1, 'news of another window');
+	assert.deepEqual(
+		(await mine.get({ ...place, index: 2 }))?.steps[0]?.rating,
+		1,
+		'a change from another window is read',
+	);
 });
 
 test('several processes label concurrently without losing any labels', async (context) => {

@@ -24,7 +24,7 @@ describe('verdict cache', () => {
 		const first = await cache.of(content);
 		assert.deepEqual(first, await diagnoseRun(content));
 		assert.equal(await cache.of(content), first);
-		assert.equal(await cache.of(await openRun(folder)), first, 'opened again');
+		assert.equal(await cache.of(await openRun(folder)), first, 'reopened run');
 
 		const [step = 0] = await content.steps();
 		const rollouts = join(folder, 'rollouts', `${step}.jsonl`);

@@ -30,7 +30,7 @@ describe('search problems', () => {
 		await assert.rejects(problemsOf({ task: 'nothing' }, 'training'), { message: /^--task is not valid/ });
 	});
 
-	it('are rows of a file, where every line counts for numbering whatever it contains', async (context) => {
+	it('are rows of a file, numbered by line, whatever the lines contain', async (context) => {
 		const folder = await folderFor(context);
 		const path = join(folder, 'a.jsonl');
 		const long = JSON.stringify({ prompt: 'x'.repeat(17 << 20) });
@@ -41,7 +41,7 @@ describe('search problems', () => {
 		assert.equal(all.faults.length, 2);
 		assert.match(all.faults[0] as string, /^3: /);
 		assert.match(all.faults[1] as string, /^4: /);
-		// Naming a missing column is a mistake.
+		// Naming a missing column is an error.
 		const gold = await read({ ...file, answer: 'gold' }, folder);
 		assert.deepEqual(gold.prompts, ['b']);
 		assert.ok(gold.faults.includes('1: has no column "gold"'));

@@ -8,9 +8,9 @@ const foreign =
 	'[data-hostile], img, iframe, form[action], object, embed, base, meta[http-equiv=refresh], a[href], #app style, #app script, script:not([nonce]), marquee, [onerror], [onload], [onclick], [srcdoc]';
 
 /**
- * Asserts that hostile texts on a page are shown as plain text: they created no elements, ran nothing, hide no
- * characters, and did not break the layout. Anything they load or run appears in the view's errors, which the test that
- * opened it checks.
+ * Asserts that a page shows hostile texts as plain text: they have created no elements, run no scripts, hidden no
+ * characters, and not broken the layout. If a text loads or runs anything, that appears in the view's errors, which the
+ * test that opened the view checks.
  */
 export async function harmless(view: Webview, name: string): Promise<void> {
 	const { page } = view;
@@ -33,8 +33,8 @@ export async function harmless(view: Webview, name: string): Promise<void> {
 			texts: [...texts, ...labels.filter((label): label is [string, string] => label[1] !== null)],
 		};
 	}, foreign);
-	assert.deepEqual(found.elements, [], `${name}: elements`);
-	assert.equal(found.ran, false, `${name}: a text ran`);
+	assert.deepEqual(found.elements, [], `${name}: elements created from text`);
+	assert.equal(found.ran, false, `${name}: a hostile text was executed`);
 	const hidden = new Map<string, string>();
 	for (const [where, text] of found.texts) {
 		const [first] = hiddenCharacters(text);

@@ -47,7 +47,7 @@ export class TextReplacement {
 		return this.#walk(schema as unknown as Described, value);
 	}
 
-	/** Converts texts sent back by a page to the originals from its panel. */
+	/** Restores the panel's original texts in what a page sends back. */
 	undo(value: unknown): unknown {
 		if (typeof value === 'string') return this.#originals.get(value) ?? value;
 		if (Array.isArray(value)) return value.map((item) => this.undo(item));

@@ -45,8 +45,8 @@ import { openResults, withData, withJudgment } from './verification/verification
 import type { Alteration, Webview } from './webviewPage.ts';
 
 /*
- * Each page with its panel's own session, where every text sent to the page that the message schemas do not constrain
- * (values and names in records) is replaced by a hostile one.
+ * Tests each page with its panel's own session. All texts sent to the page, values as well as names in records, are
+ * replaced by hostile ones unless the message schemas constrain them.
  */
 
 const options = { timeout: 240_000, skip };
@@ -94,7 +94,7 @@ async function everyPass<View extends Opened>(
 			try {
 				await look(view, (what) => harmless(view, what));
 				assert.ok(replacement.count > 2, `${replacement.count} texts were replaced`);
-				assert.deepEqual([view.errors, view.faults], [[], []], 'errors of the page');
+				assert.deepEqual([view.errors, view.faults], [[], []], 'page errors');
 			} finally {
 				await view.close();
 			}
@@ -362,7 +362,7 @@ test('transcript: hostile texts in every field', options, async (t) => {
 		await frames(page);
 		await harm(`message ${at}`);
 	}
-	assert.deepEqual([view.errors, view.faults], [[], []], 'errors of the page');
+	assert.deepEqual([view.errors, view.faults], [[], []], 'page errors');
 });
 
 test('dashboard: hostile texts in every field', options, async (t) => {

@@ -1,7 +1,7 @@
 /**
- * Runs in a page: finds visible text whose contrast to its background is too low and controls without a name, like axe's
- * rules `color-contrast` and `button-name`, in less than a tenth of the time. Backgrounds are those of an element's ancestors;
- * text over a gradient or an image is not checked. `links` says whether there are links, to which another rule applies.
+ * Runs in a page: finds visible text with too little contrast and controls without a name, like axe's rules
+ * `color-contrast` and `button-name`, in less than a tenth of the time. Reads backgrounds from an element's ancestors,
+ * and skips text over a gradient or an image. `links` is whether the page has links, to which another rule applies.
  */
 export function quickViolations(): { readonly texts: string[]; readonly names: string[]; readonly links: boolean } {
 	type Color = readonly [red: number, green: number, blue: number, alpha: number];

@@ -49,8 +49,8 @@ export async function looksRight(view: Webview, name: string, widths: readonly n
 }
 
 /**
- * Checks colors, names and the width, and, like `looksRight`, all rules if TEST_LOOKS is `all`, only in the current theme
- * at the current width. The first check with axe in a page takes three times as much CPU time as opening the page.
+ * Like `looksRight`, but only in the current theme at the current width: checks colors, names and the width, and all
+ * rules if TEST_LOOKS is `all`. The first axe check in a page takes three times as much CPU time as opening the page.
  */
 export const looksRightNow = (view: Webview, name: string): Promise<void> => check(view, name, 'names');
 

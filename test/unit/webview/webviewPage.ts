@@ -11,7 +11,7 @@ import { quickViolations } from './quickViolations.ts';
 import { type ThemeName, themes } from './vscodeThemes.ts';
 
 /**
- * Whether pages are checked completely, as by `npm run acceptance -- pageLooks`: axe then checks all rules, including
+ * Whether to check pages completely, as `npm run acceptance -- pageLooks` does: axe then checks all rules, including
  * contrast, wherever it checks any.
  */
 export const complete = process.env.TEST_LOOKS === 'all';

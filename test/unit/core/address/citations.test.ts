@@ -32,7 +32,7 @@ describe('quoted numbers', () => {
 		);
 	});
 
-	it('match what rounds to the written digits, and nothing else', () => {
+	it('match only values that round to the digits as written', () => {
 		const matches = (text: string, exact: number) => isRounded(quotedNumbers(text)[0] as never, exact);
 		for (const [text, exact] of [
 			['0.62', 0.6249],
@@ -129,7 +129,7 @@ describe('citations in Markdown', () => {
 		for (const { address, offset } of findCitations(text)) assert.ok(text.startsWith(address, offset));
 	});
 
-	it('have the numbers of their link text, or the last number before them in the sentence', () => {
+	it('take their numbers from the link text, or else the last number before them in the sentence', () => {
 		assert.deepEqual(numbersOf('KL rose to 3.1 after [0.62 to 0.7](rl://r/metric/kl).'), [['0.62', '0.7']]);
 		assert.deepEqual(numbersOf('Of 200 problems, 0.62 ([source](rl://r/metric/a)) were solved.'), [['0.62']]);
 		assert.deepEqual(numbersOf('Accuracy is 0.62. It fell (rl://r/metric/a).'), [[]]);

@@ -27,7 +27,7 @@ describe('run curves', () => {
 		assert.deepEqual([curves.hasTokens, curves.lastStep], [true, 3]);
 	});
 
-	test('average as many rows per point as necessary if they are long, without losing any', () => {
+	test('average several rows per point if they are long, and use every row', () => {
 		const curves = new RunCurves();
 		const rows = maxPoints * 5 + 3;
 		for (let step = 1; step <= rows; step++)
@@ -45,7 +45,7 @@ describe('run curves', () => {
 		assert.equal(values[1]?.filter((value) => value === 1).length, Math.floor(rows / 100));
 	});
 
-	test('a repeated step discards later steps, and a step reported twice is one row', () => {
+	test('a repeated step discards later steps, and a step reported twice becomes one row', () => {
 		const curves = new RunCurves();
 		curves.append([1, 2, 3, 4].map((step) => line(step, { reward: step })));
 		curves.append([line(3, { reward: 30 })]);
@@ -56,7 +56,7 @@ describe('run curves', () => {
 		assert.equal(values[1]?.[2], 7);
 	});
 
-	test('bound the number of names', () => {
+	test('limit the number of metrics', () => {
 		const curves = new RunCurves();
 		curves.append([line(1, Object.fromEntries(Array.from({ length: maxNames + 7 }, (_, i) => [`m${i}`, i])))]);
 		assert.equal(curves.names.length, maxNames);

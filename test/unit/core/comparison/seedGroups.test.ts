@@ -31,7 +31,7 @@ const pointsOf = (step: number[], more: Partial<CurvePoints>): CurvePoints => ({
 	...more,
 });
 
-test('the mean and sample standard deviation are taken where all runs have a value', () => {
+test('the mean and sample standard deviation are computed only where all runs have a value', () => {
 	const { NaN: none } = Number;
 	const mean = meanOfRuns([
 		pointsOf([1, 2, 3, 4], {

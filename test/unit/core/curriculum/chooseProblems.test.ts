@@ -35,7 +35,7 @@ it('takes problems within the range, and the nearest ones if there are too few',
 	assert.deepEqual(kinds(all), new Set([0, 1]));
 });
 
-it('takes all problems equally often, as a control', () => {
+it('takes all problems equally often with uniform sampling', () => {
 	const random = Random.of('uniform');
 	const counts = new Array<number>(30).fill(0);
 	for (let i = 0; i < 3000; i++) {
@@ -46,7 +46,7 @@ it('takes all problems equally often, as a control', () => {
 	for (const count of counts) assert.ok(Math.abs(count - 300) < 80, counts.join(' '));
 });
 
-it('returns each problem once, and those of earlier rounds only if too few are left', () => {
+it('returns each problem once, and repeats problems from earlier rounds only if too few are left', () => {
 	const taken = new Set(chosen({}, 10));
 	const more = chosen({}, 10, taken);
 	assert.equal(new Set(more).size, 10);
@@ -61,7 +61,7 @@ it('returns to problems that were not solved, because their pass rate is uncerta
 	for (let i = 0; i < 1000; i++) {
 		times += Number(chooseProblems(rates, 8, { sampling: 'range', ...bounds }, random).includes(0));
 	}
-	// Beta(1, 9) exceeds 0.15 with a probability of 0.23; then it is one of 11 problems for 8 places.
+	// Beta(1, 9) exceeds 0.15 with probability 0.23; the problem then competes with 10 others for 8 places.
 	assert.ok(times > 120 && times < 220, String(times));
 });
 

@@ -13,7 +13,7 @@ import {
 const near = (actual: number, expected: number, by: number) =>
 	assert.ok(Math.abs(actual - expected) <= by, `${actual} is not ${expected} ± ${by}`);
 
-// MoPPS's update in its authors' code: alpha = alpha * decay + 1 * (1 - decay) + successes, with a prior of 1.
+// The MoPPS update in the authors' code: alpha = alpha * decay + 1 * (1 - decay) + successes, with a prior of 1.
 it('matches the update of MoPPS', () => {
 	const random = Random.of('mopps');
 	let [alpha, beta] = [1, 1];

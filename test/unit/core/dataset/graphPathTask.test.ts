@@ -31,7 +31,7 @@ function problemsOf(settings: Omit<TaskDataset, 'task'>, count: number) {
 
 describe('graph-path', () => {
 	for (const settings of [{}, { terms: 2, nodes: 26 }, { terms: 5, nodes: 14 }, { terms: 2, nodes: 6 }]) {
-		it(`asks for the only end that the start reaches, ${JSON.stringify(settings)}`, () => {
+		it(`asks for the only end that can be reached from the start, ${JSON.stringify(settings)}`, () => {
 			const { terms = 3, nodes = 12 } = settings;
 			for (const { prompt, answer, solution } of problemsOf(settings, 1000)) {
 				const { edges, start, ends } = readPrompt(prompt);
@@ -93,7 +93,7 @@ describe('graph-path', () => {
 		assert.throws(() => createTask({ task: 'graph-path', length: 3 }), /no setting "length"/);
 	});
 
-	it('checks only the answer, and accepts nothing for a row without one', () => {
+	it('checks only the answer, and rejects every completion for a row without one', () => {
 		const { verify } = createTask({ task: 'graph-path' });
 		assert.ok(verify({ answer: 'c', row: {} }, ' c\n'));
 		for (const wrong of ['', 'C', 'cc', 'c d', 'c;', 'abc']) assert.ok(!verify({ answer: 'c', row: {} }, wrong), wrong);

@@ -67,7 +67,7 @@ describe('known datasets', () => {
 		]);
 	});
 
-	it('resolve to their hub location, to another one, and to a file', () => {
+	it('resolve to their hub location, another hub location or a file', () => {
 		const machine = {
 			cores: 1,
 			resolvePath: (path: string) => `/p/${path}`,

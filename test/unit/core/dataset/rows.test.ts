@@ -91,7 +91,7 @@ describe('dataset rows', () => {
 describe('row source', () => {
 	const rows = parseDataset(Array.from({ length: 200 }, (_, i) => row(i)).join('\n'), 'f');
 
-	it('yields each training row once per epoch in a new order, based only on the index', () => {
+	it('yields each training row once per epoch, in a new order that depends only on the seed and the index', () => {
 		const source = rowsSource('f', splitRows(rows, null, 0.1));
 		const size = 200 - source.heldOut(1000).length;
 		const epoch = (n: number) => Array.from({ length: size }, (_, i) => source.training(7, n * size + i).key);

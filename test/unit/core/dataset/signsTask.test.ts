@@ -29,8 +29,8 @@ function problemsOf(settings: Omit<TaskDataset, 'task'>, count: number) {
 	return Array.from({ length: count }, (_, i) => task.sample(Random.of('signs', i)));
 }
 
-describe('worked solutions of signs', () => {
-	it('never make a mistake or repeat a try, and end with the answer of the last one', () => {
+describe('worked solutions of the signs task', () => {
+	it('never make a mistake or repeat a try, and end with the answer from the last try', () => {
 		const seen = { first: 0, later: 0, missed: 0, right: 0 };
 		for (const { solution, stated, answer, row, prompt } of problemsOf({ modulus: 7 }, 3000)) {
 			const { numbers, target } = row as { numbers: number[]; target: number };
@@ -48,7 +48,7 @@ describe('worked solutions of signs', () => {
 			seen[tries.at(-1)?.value === target ? 'right' : 'missed']++;
 			assert.equal(answer.replace(/[+-]/g, ' '), numbers.join(' '));
 		}
-		// Few of them continue after a miss, so most answers are incorrect.
+		// Few solutions continue after a miss, so most answers are incorrect.
 		assert.ok(seen.later > 200 && seen.later < 420 && seen.right < 1150 && seen.missed > 1850, JSON.stringify(seen));
 	});
 
@@ -59,7 +59,7 @@ describe('worked solutions of signs', () => {
 		assert.ok(problems.filter(({ solution }) => solution.includes('try again')).length > 200);
 	});
 
-	it('differ from plain text, which lists tries up to a hit in different words', () => {
+	it('differ in wording from plain text, which lists tries until one reaches the target', () => {
 		const { text = assert.fail() } = taskSource(createTask({ task: 'signs' }));
 		for (let i = 0; i < 100; i++) {
 			const [, numbers = '', target, tries = ''] = /^([\d ]+)=(\d) (.*)$/.exec(text(1, i)) ?? assert.fail(text(1, i));
@@ -74,7 +74,7 @@ describe('worked solutions of signs', () => {
 	});
 });
 
-describe('answers to signs', () => {
+describe('answers to the signs task', () => {
 	const { verify } = createTask({ task: 'signs', modulus: 9 });
 	const row = { numbers: [3, 5, 8, 2], target: 4 };
 	const isCorrect = (answer: string, more: object = {}) => verify({ answer: null, row: { ...row, ...more } }, answer);

@@ -58,7 +58,7 @@ function wrongAnswers({ answer, row }: TaskProblem): string[] {
 	return [`${answer}1`, `${answer}${answer}9`, '', '?', `-1${answer}`, `${answer},`, `${answer} ${answer}`];
 }
 
-describe('sums to judge', () => {
+describe('sums that the policy judges', () => {
 	it('are correct about half the time, and the answer states whether they are', () => {
 		const task = createTask({ task: 'addition', digits: 2, judged: 1 });
 		const problems = Array.from({ length: 1000 }, (_, i) => task.sample(Random.of('judged', i)));
@@ -141,7 +141,7 @@ describe('expressions that the policy poses', () => {
 		}
 	});
 
-	it('of countdown use the numbers shown, and their value is the target', () => {
+	it('for countdown use the numbers shown, and their value becomes the target', () => {
 		const prompts = Array.from({ length: 100 }, (_, i) => countdown.proposals?.ask(1, i).prompt ?? '');
 		assert.ok(prompts.every((prompt) => /^\d+,\d+,\d+:\?$/.test(prompt)) && new Set(prompts).size > 80);
 		const problem = read(countdown, { numbers: [3, 5, 4] }, ' (3+5)*4 ');
@@ -163,7 +163,7 @@ describe('expressions that the policy poses', () => {
 		]) {
 			assert.equal(read(countdown, { numbers: [3, 5, 2] }, text), null, text);
 		}
-		assert.equal(read(countdown, { numbers: [12, 12, 12] }, '12*12*12'), null, 'beyond the largest target');
+		assert.equal(read(countdown, { numbers: [12, 12, 12] }, '12*12*12'), null, 'above the largest target');
 	});
 
 	it('are recognized when they are held out', () => {
@@ -238,7 +238,7 @@ for (const dataset of variants) {
 			assert.equal(keys.size, held.length);
 			for (const key of keys) assert.ok(isHeldOut(key, 0.1));
 			for (let i = 0; i < 300; i++) assert.ok(!keys.has(sampleTraining(task, Random.of('train', i)).key));
-			assert.deepEqual(heldOutProblems(task, 16), held.slice(0, 16), 'the list does not depend on its length');
+			assert.deepEqual(heldOutProblems(task, 16), held.slice(0, 16), 'a shorter list is the start of a longer one');
 		});
 	});
 }
@@ -321,7 +321,7 @@ describe('worked thinking', () => {
 		const mixed = samples({ style: 'full' }).filter(
 			({ solution }) => cyrillic.test(solution) && /[a-z]/.test(solution),
 		);
-		assert.ok(mixed.length > 100, 'most solutions of three columns mix');
+		assert.ok(mixed.length > 100, 'most three-column solutions mix languages');
 		for (const { prompt, row } of samples({ general: 1 })) {
 			assert.match(prompt, /^reverse [a-z]{4}:$/);
 			assert.equal(row.category, 'general');
@@ -399,7 +399,7 @@ describe('split', () => {
 		assert.ok(sums.has('1+2*3=') && chains.has('1;+2;-3%4=') && targets.has('1,2:3='));
 	});
 
-	it('holds out about the requested fraction, the same everywhere', () => {
+	it('holds out about the requested fraction, and always the same problems', () => {
 		const task = createTask({ task: 'addition' });
 		let held = 0;
 		for (let i = 0; i < 20_000; i++) if (isHeldOut(task.sample(Random.of('share', i)).key, 0.1)) held++;
@@ -414,7 +414,7 @@ describe('split', () => {
 		const mean = (list: TaskProblem[]) => list.reduce((sum, p) => sum + Number(p.answer), 0) / list.length;
 		const held = mean(heldOutProblems(task, 2000));
 		const trained = mean(Array.from({ length: 2000 }, (_, i) => sampleTraining(task, Random.of('mean', i))));
-		// The sum of two operands in 100..999 has standard deviation 367, and its mean over 2000 has 8.
+		// The sum of two operands in 100..999 has standard deviation 367, and the mean of 2000 sums has 8.
 		assert.ok(Math.abs(held - 1099) < 40 && Math.abs(trained - 1099) < 40, `${held} ${trained}`);
 	});
 });

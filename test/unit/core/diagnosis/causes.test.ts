@@ -41,7 +41,7 @@ const standing = (kl: number) =>
 	);
 
 describe('a policy that does not change', () => {
-	it('has a learning rate that is too low if KL bounds the change', () => {
+	it('is attributed to a low learning rate if KL shows that it barely changes', () => {
 		const [alert, ...more] = ranked({ metrics: standing(1e-6) }, grpo({ learning_rate: 1e-7 }));
 		assert.equal(alert?.id, 'learning-rate-low');
 		assert.equal(more.length, 0);
@@ -51,7 +51,7 @@ describe('a policy that does not change', () => {
 		assert.ok((edit?.value as number) >= 9e-6 && (edit?.value as number) <= 2e-5, `${edit?.value}`);
 	});
 
-	it('is not reported if it changes, KL is not measured, reward rises, or groups are dead', () => {
+	it('is not reported if KL is high or not measured, reward rises, or groups are dead', () => {
 		assert.deepEqual(ids({ metrics: standing(0.01) }, grpo({})), []);
 		assert.deepEqual(
 			ids(
@@ -100,7 +100,7 @@ describe('a clip range', () => {
 			but(() => ({ 'clip_ratio/region_mean': share })),
 		);
 
-	it('is too small if it clips what a usual range would not', () => {
+	it('is reported as too small if it clips what a usual range would not', () => {
 		const [alert] = ranked({ metrics: clipped(0.2) }, grpo({ epsilon: 1e-4 }));
 		assert.equal(alert?.id, 'epsilon-low');
 		assert.deepEqual(alert?.recipe?.edits, [
@@ -109,7 +109,7 @@ describe('a clip range', () => {
 		]);
 	});
 
-	it('is not checked if little is clipped, it has a usual size, or ratios are for whole sequences', () => {
+	it('is not reported if little is clipped, the range is usual, or ratios are for whole sequences', () => {
 		assert.deepEqual(ids({ metrics: clipped(0.01) }, grpo({ epsilon: 1e-4 })), []);
 		assert.deepEqual(ids({ metrics: clipped(0.2) }, grpo({})), []);
 		assert.deepEqual(ids({ metrics: clipped(0.2) }, grpo({ epsilon: 3e-4, loss_type: 'luspo' })), []);
@@ -125,7 +125,7 @@ describe('a failing reward', () => {
 		);
 	const run = { ...ownRun, rewards: [...ownRun.rewards, { name: 'check', weight: 1 }] };
 
-	it('is reported with what to remove', () => {
+	it('is reported with an edit that removes it', () => {
 		const [alert] = ranked({ metrics: failing(1) }, run);
 		assert.equal(alert?.id, 'reward-errors:check');
 		assert.equal(alert?.level, 'error');
@@ -194,7 +194,7 @@ describe('a noisy reward', () => {
 		assert.equal(alert?.evidence.length, 5);
 	});
 
-	it('is not reported if they agree, or if too few are equal', () => {
+	it('is not reported if equal completions get equal scores, or if too few are equal', () => {
 		assert.deepEqual(ids({ metrics, steps: steps(40, [repeats(0), alive]) }, run), []);
 		const few = [group({ ...alive, repeats: { quality: { pairs: 1, differ: 1 } } })];
 		assert.deepEqual(ids({ metrics, steps: steps(40, few) }, run), []);
@@ -207,7 +207,7 @@ describe('mixed languages', () => {
 		group({ ...alive, mixed: Array.from({ length: 8 }, (_, i) => (i < 8 * share ? 'Cyrillic' : null)) });
 	const metrics = rows(40, healthy);
 
-	it('are reported with a reward against them', () => {
+	it('are reported with an edit that adds a language reward', () => {
 		const [alert] = ranked({ metrics, steps: steps(40, [mixed(0.5)]) });
 		assert.equal(alert?.id, 'language-mix');
 		assert.deepEqual(alert?.recipe?.edits, [
@@ -233,13 +233,13 @@ describe('incorrect answers in the data', () => {
 			})),
 		);
 
-	it('are detected if completions agree on another answer and held-out problems are solved', () => {
+	it('are detected if completions agree on a different answer and held-out problems are solved', () => {
 		const [alert] = ranked({ metrics: course(0.95), steps: steps(40, [agreed, alive, alive, alive]) });
 		assert.equal(alert?.id, 'wrong-answers');
 		assert.ok((alert?.evidence.length ?? 0) > 0);
 	});
 
-	it('can be excluded by the prompts seen so far, but not in generated data', () => {
+	it('can be excluded by prompt in a dataset from a file, but not in generated data', () => {
 		const ofFile = { ...ownRun, dataset: { path: '/rows.jsonl', prompt: 'prompt', exclude: ['known'] } };
 		const named = (prompt: string, more: Partial<GroupFacts> = {}) => group({ answers: fill('12'), prompt, ...more });
 		// Each step has a new row, a repeated row, and a row on which later groups no longer agree.
@@ -300,14 +300,14 @@ describe('advice on dead groups', () => {
 	const sums = { ...ownRun, dataset: { task: 'addition', digits: 4 } };
 	const solved = group({ reward: fill(1), correct: fill(true) });
 
-	it('halves problems that are too hard, and enlarges solved ones by one', () => {
+	it('halves the number of digits if problems are too hard, and adds one if they are solved', () => {
 		const edits = (facts: typeof solved) =>
 			ranked({ metrics: dead, steps: steps(60, [facts]) }, sums)[0]?.recipe?.edits;
 		assert.deepEqual(edits(group()), [{ path: ['dataset', 'digits'], value: 2 }]);
 		assert.deepEqual(edits(solved), [{ path: ['dataset', 'digits'], value: 5 }]);
 	});
 
-	it('treats similar completions as too hard if none of hundreds is correct', () => {
+	it('attributes similar completions to hard problems if none of hundreds is correct', () => {
 		const alike = group({ distinct: 2 });
 		assert.equal(ids({ metrics: dead, steps: steps(60, [alike]) })[0], 'dead-groups:too-hard');
 		assert.equal(ids({ metrics: dead, steps: steps(60, [alike, alike, alike, alive]) })[0], 'dead-groups:alike');

@@ -15,7 +15,7 @@ const trouble = but((i) => ({
 }));
 
 describe('a diagnosis', () => {
-	it('gives the same result all at once and row by row', () => {
+	it('gives the same result for all rows at once and row by row', () => {
 		const metrics = rows(300, trouble);
 		const facts = steps(300, [group(), alive]);
 		const whole = diagnose(ownRun, { metrics, steps: facts });
@@ -67,7 +67,7 @@ describe('a diagnosis', () => {
 		assert.equal(diagnosis.alerts[0]?.evidence.length, 3);
 	});
 
-	it('delays evaluations until the training before them has arrived', () => {
+	it('delays evaluations until the metrics of earlier steps have arrived', () => {
 		const diagnosis = new Diagnosis(ownRun);
 		const summary = { name: 'x', problems: 1, samples: 1, temperature: 1, accuracy: 0.4, low: 0.35, high: 0.45 };
 		diagnosis.addEvaluations(Array.from({ length: 10 }, (_, i) => ({ ...summary, step: 20 * (i + 1) })));
@@ -76,7 +76,7 @@ describe('a diagnosis', () => {
 		assert.deepEqual([...diagnosis.holding], ['reward-hacking:eval/x/accuracy']);
 	});
 
-	it('keeps alerts from another stage and starts over', () => {
+	it('keeps alerts from an earlier stage, and starts over in the next one', () => {
 		const diagnosis = new Diagnosis(ownRun);
 		diagnosis.addMetrics(
 			rows(
@@ -92,8 +92,8 @@ describe('a diagnosis', () => {
 	});
 
 	it('reads a long run with many metrics in constant memory', () => {
-		// 40,000 rows with 60 metrics take 19 MB as doubles alone, so a process with a 22 MB heap crashes if they are
-		// kept.
+		// 40,000 rows with 60 metrics take 19 MB as doubles alone, so a process with a 22 MB heap crashes if it keeps
+		// them.
 		const script = `
 			const { Diagnosis } = await import('./src/core/diagnosis/diagnosis.ts');
 			const { alive, group, healthy, ownRun, rows, steps } = await import('./test/unit/core/diagnosis/syntheticRun.ts');

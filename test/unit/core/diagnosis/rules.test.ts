@@ -65,7 +65,7 @@ describe('no rule', () => {
 		}
 	});
 
-	it('reports more than dead and truncated groups for a run that never earns a reward', () => {
+	it('except those for dead groups and truncation fires on a run that never earns a reward', () => {
 		const nothing = rows(600, (i) => ({
 			reward: 0,
 			reward_std: 0,
@@ -518,7 +518,7 @@ describe('a dominant reward', () => {
 		assert.equal(only({ metrics: dominated(() => 0.02) }, foreignRun).recipe, null);
 	});
 
-	it('is not reported if answers improve or are solved, if they carry their share, or if it is unknown which reward checks them', () => {
+	it('is not reported if accuracy improves, is high or accounts for its share of variance, or if no reward is known to check answers', () => {
 		assert.deepEqual(ids({ metrics: dominated((i) => 0.02 + i / 400) }, run), []);
 		assert.deepEqual(ids({ metrics: dominated(() => 0.95) }, run), []);
 		assert.deepEqual(ids({ metrics: dominated(() => 0.3, 0.5) }, run), []);
@@ -646,7 +646,7 @@ describe('reward hacking', () => {
 });
 
 describe('repeated n-grams', () => {
-	it('are reported with the completions that repeat', () => {
+	it('are reported with the completions that contain them', () => {
 		const looping = group({ repetition: [0.9, 0.8, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1], reward: [0, 0, 1, 0, 0, 0, 0, 0] });
 		const alert = only({ metrics: rows(20, healthy), steps: steps(20, [looping, alive]) });
 		assert.equal(alert.id, 'repetition');
@@ -762,7 +762,7 @@ describe('sampler mismatch', () => {
 });
 
 describe('a throughput drop', () => {
-	it('is reported as information until it is over', () => {
+	it('is reported at level "info" until it ends', () => {
 		const slow = but((i, noise) => (i > 120 && i < 220 ? { 'throughput/tokens': 6000 + noise(1000) } : {}));
 		const alert = only({ metrics: rows(400, slow) });
 		assert.equal(alert.id, 'throughput-drop');
@@ -779,7 +779,7 @@ describe('a throughput drop', () => {
 		assert.equal(only({ metrics }, foreignRun).id, 'throughput-drop');
 	});
 
-	it('is not reported for checkpoints, evaluations, or half the speed', () => {
+	it('is not reported for brief dips, as during checkpoints and evaluations, or for half the speed', () => {
 		assert.deepEqual(
 			ids({
 				metrics: rows(
@@ -813,7 +813,7 @@ describe('the rules', () => {
 });
 
 describe('a learning rate that is too high', () => {
-	/** What GRPO does at ten times its learning rate: reward and accuracy fall within a few updates, and KL rises. */
+	/** GRPO at ten times a good learning rate: reward and accuracy fall within a few updates, and KL rises. */
 	const ruined = (extra: Record<string, number | undefined> = {}) =>
 		but((i, noise) => ({
 			reward: Math.max(0, i < 1 ? 0.42 : 0.2 + 0.2 * Math.exp(-i / 2)) + noise(0.03),
@@ -840,7 +840,7 @@ describe('a learning rate that is too high', () => {
 		}
 	});
 
-	it('names the missing KL term if beta is 0, and does not apply to recipes that are not ours', () => {
+	it("names the missing KL term if beta is 0, and suggests no edits for other trainers' runs", () => {
 		const stage = { type: 'grpo', settings: { learning_rate: 1e-3, beta: 0 } };
 		const free = { ...ownRun, stages: [stage] };
 		const [alert] = diagnose(free, { metrics: rows(60, ruined({ kl: undefined })) });
@@ -886,7 +886,7 @@ describe('a verdict', () => {
 		assert.deepEqual(verdictOf(diagnosis), { kind: 'clear', summary: 'No issues detected.', alerts: [] });
 	});
 
-	it('says what was checked if nothing is sampled', () => {
+	it('reports that there are no batches to diagnose if nothing is sampled', () => {
 		const diagnosis = new Diagnosis(ownRun);
 		diagnosis.addMetrics(rows(60, () => ({ loss: 0.1 }), { stage: 'sft' }));
 		assert.match(verdictOf(diagnosis).summary, /^No generation batches to diagnose/);

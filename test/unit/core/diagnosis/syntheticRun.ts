@@ -70,7 +70,7 @@ export const but =
 	(change: Course): Course =>
 	(batch, noise) => ({ ...healthy(batch, noise), ...change(batch, noise) });
 
-/** A group of eight incorrect, finished, parseable and distinct completions, except for the given facts. */
+/** A group of incorrect, finished, parseable and distinct completions. `facts` overrides these defaults. */
 export function group(facts: Partial<GroupFacts> = {}, size = 8): GroupFacts {
 	const fill = <T>(value: T): T[] => Array.from({ length: size }, () => value);
 	return {

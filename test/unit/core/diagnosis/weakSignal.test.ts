@@ -16,7 +16,7 @@ const sums = (settings: Record<string, unknown> = {}): DiagnosisRun => ({
 const right = group({ reward: fill(1), correct: fill(true), distinct: 1 });
 const wrong = group({ distinct: 1 });
 
-describe('a stage that starts without entropy', () => {
+describe('a stage that starts with almost no entropy', () => {
 	const cold = (more: Record<string, number> = {}) =>
 		rows(
 			60,
@@ -30,7 +30,7 @@ describe('a stage that starts without entropy', () => {
 			})),
 		);
 
-	it('has collapsed if groups with incorrect completions do not vary either', () => {
+	it('is reported as collapsed if unsolved groups do not vary either', () => {
 		const [alert, ...more] = alertsOf({ metrics: cold(), steps: steps(60, [right, wrong, alive]) }, sums());
 		assert.equal(alert?.id, 'entropy-collapse');
 		assert.deepEqual(more, []);
@@ -71,7 +71,7 @@ describe('problems that are never solved', () => {
 			})),
 		);
 
-	it('are too hard even if another reward varies within groups, which explains its dominance and drift', () => {
+	it('are reported as too hard even if another reward varies within groups, and explain a KL blow-up', () => {
 		const [alert, ...more] = alertsOf({ metrics: course(() => 0), steps: steps(80, [formed]) }, sums());
 		assert.equal(alert?.id, 'dead-groups:too-hard');
 		assert.equal(alert?.step, thresholds.deadBatches.value);

@@ -99,7 +99,7 @@ describe('two episodes', () => {
 		assert.equal(branchDifference(one, branch([turn(1, 'higher')])).text, 'Longer: identical for 1 turn');
 	});
 
-	it('do not differ in what was not recorded', () => {
+	it('do not differ in values that were not recorded', () => {
 		const recorded = branch([turn(1, 'higher', { done: null, durationMs: null })]);
 		const { first, reward, turns } = branchDifference(
 			branch([turn(1, 'higher', { state: {}, reward: 0.5 })], { reward: { value: 1 } }),
@@ -108,7 +108,7 @@ describe('two episodes', () => {
 		assert.deepEqual([first, reward, turns[0]?.reward], [null, false, false]);
 	});
 
-	it('do not differ if one has the short form of a long state, as a rollout records it', () => {
+	it('do not differ if one has only the short form of a long state, as recorded in a rollout', () => {
 		const text = 'x'.repeat(500);
 		const whole = branch([turn(1, 'higher', { state: { text, tries: 1 } })]);
 		const recorded = (tries: number) => branch([turn(1, 'higher', { state: shortState({ text, tries }) })]);
@@ -117,7 +117,7 @@ describe('two episodes', () => {
 		assert.deepEqual(turns[0]?.state, [{ attribute: 'tries', path: '', before: 2, after: 1 }]);
 	});
 
-	it('differ in a part of a text that is not shown', () => {
+	it('differ if only the truncated rest of a text differs', () => {
 		const cut = (hash: string) =>
 			branch([turn(1, '', { results: [{ name: 'guess', content: 'a', rest: { length: 9, hash }, failed: false }] })]);
 		assert.equal(branchDifference(cut('a'), cut('b')).first, 1);

@@ -94,7 +94,7 @@ describe('random arguments', () => {
 		}
 	});
 
-	it('sometimes omit optional ones, and use numbers within the range of those seen', () => {
+	it('sometimes omit optional arguments, and favor numbers within the range of those seen', () => {
 		const made = schema({ n: { type: 'integer' } }, []);
 		const drawn = Array.from({ length: 300 }, (_, seed) => draw(made, seed).n as number | undefined);
 		const present = drawn.filter((n) => n !== undefined);
@@ -121,7 +121,7 @@ describe('policies', () => {
 		assert.equal(scriptPolicy([])(view()), null);
 	});
 
-	it('the random one makes the same calls for the same view, different ones for another seed, and stops when done', () => {
+	it('the random policy makes the same calls for the same view, other calls for another seed, and stops when done', () => {
 		const tools = [tool(schema({ n: { type: 'integer' } }))];
 		const calls = (seed: number) => JSON.stringify(randomPolicy(tools, seed)(view(turn('a'))));
 		assert.equal(calls(1), calls(1));
@@ -130,7 +130,7 @@ describe('policies', () => {
 		assert.equal(randomPolicy([{ ...tools[0], schema: null } as ToolDescription], 1)(view()), null);
 	});
 
-	it('the wrong one makes every type of invalid call once', () => {
+	it('the wrong script makes every type of invalid call once', () => {
 		const script = wrongScript([tool(schema({ n: { type: 'integer' } }))]);
 		const calls = script.flatMap((turn) => turn.map(({ name, arguments: given }) => [name, given]));
 		assert.deepEqual(calls, [
@@ -144,7 +144,7 @@ describe('policies', () => {
 		]);
 	});
 
-	it('see the prompt as text with the observation', () => {
+	it('see the prompt as text, followed by the observation', () => {
 		assert.equal(
 			promptText(
 				{

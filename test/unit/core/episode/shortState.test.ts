@@ -20,7 +20,7 @@ describe('the short form of a state', () => {
 			board: `${written.slice(0, 160)}${ends(written.length)}`,
 			next: 1,
 		});
-		// The host of the environment has truncated this text.
+		// The environment host has already truncated this text.
 		assert.equal(shortState({ text: `${'x'.repeat(400)}${ends(5000)}` }).text, `${'x'.repeat(160)}${ends(5000)}`);
 		assert.equal(JSON.stringify(shortState({ text: '🙂'.repeat(200), a: undefined })).includes('\\ud83d'), false);
 	});

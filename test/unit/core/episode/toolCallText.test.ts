@@ -45,7 +45,7 @@ describe('a tool call in text', () => {
 		it(`reads ${text.trim()}`, () => assert.deepEqual(parse(text), [{ name, arguments: given }]));
 	}
 
-	it('reads all calls of a turn, and a list of them', () => {
+	it('reads all calls of a turn, including lists of calls', () => {
 		assert.deepEqual(
 			parse('guess 1', '[{"name": "look"}, {"name": "guess", "arguments": {"number": 2}}]').map(({ name }) => name),
 			['guess', 'look', 'guess'],
@@ -58,7 +58,7 @@ describe('a tool call in text', () => {
 		}
 	});
 
-	it('that cannot be parsed has its text as arguments, which the environment rejects with an error', () => {
+	it('that cannot be parsed keeps its text as arguments, which the environment rejects with an error', () => {
 		for (const [text, name] of [
 			['{"name": "guess", "arguments": ', ''],
 			['{"name": 3}', ''],

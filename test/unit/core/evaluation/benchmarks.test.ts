@@ -63,7 +63,7 @@ test('code rows have tests and no answer', () => {
 	assert.match(typeof started === 'object' ? started.prompt : '', /starts with this code:\n\nclass Solution:$/);
 });
 
-test('rows that do not belong to the benchmark are reported', () => {
+test('rows that do not fit the benchmark are reported', () => {
 	for (const [name, row, words] of [
 		['gsm8k', [], /is not a JSON object/],
 		['gsm8k', { answer: '1' }, /has no column "question" or "problem" or "prompt"/],
@@ -101,7 +101,7 @@ test('published results have a source, and benchmarks without published results 
 	assert.equal(
 		aime.find(({ model, measure }) => model === 'DeepSeek-R1' && measure === 'cons@64'),
 		undefined,
-		'nobody published it',
+		'no published result',
 	);
 	assert.deepEqual(publishedResults('gsm8k'), []);
 	for (const name of benchmarkNames) {

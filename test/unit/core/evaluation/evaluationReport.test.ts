@@ -49,11 +49,11 @@ describe('evaluation report', () => {
 			assert.equal(bestAtK[i]?.k, k);
 			near(bestAtK[i]?.accuracy, best);
 		}
-		assert.deepEqual(evaluationReport(samplesOf('12')).bestAtK, [], 'nothing tells how likely they are');
+		assert.deepEqual(evaluationReport(samplesOf('12')).bestAtK, [], 'there are no log-probabilities');
 		assert.deepEqual(evaluationReport([...samples, ...samplesOf('1111')]).bestAtK, []);
 	});
 
-	test('best-of-k by judge picks the highest-rated sample, and no truncated one', () => {
+	test('best-of-k by judge picks the highest-rated sample, and never a truncated one', () => {
 		const valued = (text: string, ...scores: (number | null)[]) =>
 			samplesOf(text).map((sample, i) => ({ ...sample, score: scores[i] ?? null }));
 		const { judgedAtK, bestAtK } = evaluationReport(valued('12', 0.9, 0.1));
@@ -88,7 +88,7 @@ describe('evaluation report', () => {
 				for (const places of all) {
 					const drawn = places.map((place) => answers[place] as string);
 					pass += Number(drawn.includes('1')) / all.length;
-					// A tie goes to the answer of the first sample, and each is equally likely to come first.
+					// A tie goes to the answer that comes first, and each tied answer is equally likely to come first.
 					const stated = drawn.filter((answer) => answer !== '-');
 					const votes = [...new Set(stated)].map((answer) => stated.filter((other) => other === answer).length);
 					const max = Math.max(0, ...votes);

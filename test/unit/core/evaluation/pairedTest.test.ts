@@ -67,7 +67,7 @@ describe('sign-flip test', () => {
 		assert.ok(signFlipTest(Array<number>(200).fill(0.5)) > 0, 'never 0');
 	});
 
-	test('calls equal runs different no more often than stated, even with few problems', () => {
+	test('rarely reports a difference between equal runs, even with few problems', () => {
 		for (const [questions, samples] of [
 			[6, 4],
 			[6, 16],
@@ -80,7 +80,7 @@ describe('sign-flip test', () => {
 });
 
 describe('confidence interval for a mean difference', () => {
-	test('has a width if all problems differ equally, or none do', () => {
+	test('has a nonzero width even if all problems differ equally, or none do', () => {
 		const none = differenceInterval([0, 0, 0, 0, 0, 0, 0, 0]);
 		assert.equal(none.mean, 0);
 		assert.ok(none.low < -0.1 && none.high > 0.1);
@@ -159,7 +159,7 @@ describe('runs compared by problem', () => {
 		assert.ok(same.test === 'sign-flip' && same.gained === 0 && same.lost === 0 && same.difference.mean === 0);
 	});
 
-	test('that cannot be compared: gives the reason', () => {
+	test('that cannot be compared come with a reason', () => {
 		const none = comparePaired(pairProblems(samples('a', 'abcdef'), samples('g', 'ghijkl')));
 		assert.match(none.test === 'none' ? none.reason : '', /different problems/);
 		const few = comparePaired(pairProblems(samples('a', 'abcxyz'), samples('a', 'abcuvw')));

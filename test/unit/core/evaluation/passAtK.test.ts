@@ -9,7 +9,7 @@ const near = (actual: number, expected: number, tolerance = 1e-4) =>
 	assert.ok(Math.abs(actual - expected) <= tolerance, `${actual} not ${expected}`);
 
 describe('confidence interval for a proportion', () => {
-	it('is the one by Agresti and Coull (1998) up to rounding: two standard errors after adding two successes and two failures', () => {
+	it('matches Agresti and Coull (1998) up to rounding: two standard errors after adding two successes and two failures', () => {
 		// 9 of 10: (9 + 1.92) / (10 + 3.84) = 0.789, +- 1.96 sqrt(0.789 x 0.211 / 13.84).
 		const { low, high } = shareInterval(9, 10);
 		near(low, 0.574);
@@ -19,13 +19,13 @@ describe('confidence interval for a proportion', () => {
 		near(many.high, 0.3663);
 	});
 
-	it('stays within 0..1, has a width if all outcomes are equal, and is unknown without trials', () => {
+	it('stays within 0..1, has a nonzero width if all outcomes are equal, and is unknown without trials', () => {
 		const none = shareInterval(0, 10);
 		assert.equal(none.low, 0);
 		assert.ok(none.high > 0.25 && none.high < 0.35);
 		const three = shareInterval(3, 3);
 		assert.equal(three.high, 1);
-		assert.ok(three.low < 0.5, 'three out of three do not prove anything');
+		assert.ok(three.low < 0.5, 'three out of three prove little');
 		assert.ok(Number.isNaN(shareInterval(0, 0).accuracy));
 	});
 });
@@ -47,7 +47,7 @@ describe("Student's t", () => {
 });
 
 describe('confidence interval for a mean over questions', () => {
-	it('contains the true value in 93 to 98 of 100 evaluations, including edge cases and several samples', () => {
+	it('contains the true value in 93 to 98 of 100 evaluations, even in edge cases and with several samples per question', () => {
 		for (const [questions, samples, p, apart] of [
 			[50, 1, 0.5, 0],
 			[50, 1, 0.95, 0],

@@ -39,7 +39,7 @@ describe('prompts formatted by a chat template', () => {
 		});
 	});
 
-	it('are distinguished from other texts, and ambiguous if a message could start inside another', () => {
+	it('are distinguished from other text, and are ambiguous if a message could start inside another', () => {
 		for (const text of [
 			'',
 			'12*3+1=',
@@ -69,7 +69,7 @@ describe('prompts formatted by a chat template', () => {
 			assert.deepEqual(chatOfText(marked), { messages, opening: '' });
 			const bare = `${messages.map((one) => `${one.role}\n${one.content}\n`).join('')}assistant\n`;
 			const read = chatOfText(bare);
-			// Formatting a parsed result must give back the original.
+			// Formatting a parsed result must reproduce the original.
 			if (read === null || read === 'unclear') continue;
 			assert.equal(`${read.messages.map((one) => `${one.role}\n${one.content}\n`).join('')}assistant\n`, bare);
 		}

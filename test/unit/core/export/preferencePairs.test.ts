@@ -60,7 +60,7 @@ describe('pairs from a group', () => {
 			...candidate(index, reward),
 			advantage,
 		});
-		// The sum of components is highest for the completion with the trainer's lowest weighted total.
+		// The completion with the highest sum of components has the trainer's lowest weighted total.
 		const inverted = [credited(0, 3, -1), credited(1, 1, 1)];
 		assert.deepEqual(pairGroup(inverted), { pairs: [], contradicted: 1 });
 		assert.equal(whyUnpaired(inverted, {}, 1), 'without a pair whose rewards and recorded advantages agree');
@@ -107,7 +107,7 @@ describe('pairs from a group', () => {
 			const found = pairGroup(group, options).pairs;
 			assert.ok(found.length <= options.perGroup);
 			const used = found.flatMap(({ chosen, rejected }) => [chosen, rejected]);
-			assert.equal(new Set(used).size, used.length, 'a rollout is in one pair');
+			assert.equal(new Set(used).size, used.length, 'no rollout is in two pairs');
 			for (const pair of found) {
 				const [a, b] = [group[pair.chosen] as Candidate, group[pair.rejected] as Candidate];
 				assert.ok(a.reward > b.reward && a.reward - b.reward >= options.margin && a.text !== b.text);
@@ -125,7 +125,7 @@ describe('pairs from a group', () => {
 	});
 });
 
-describe('a pair as a line', () => {
+describe('a pair written as a line', () => {
 	const line = (completion: RolloutLine['completion'], prompt: RolloutLine['prompt'] = '1+2='): RolloutLine => ({
 		step: 1,
 		stage: 'grpo',
@@ -160,7 +160,7 @@ describe('a pair as a line', () => {
 		]);
 	});
 
-	it('cannot be text if it has several messages, and branches at the last message if they differ', () => {
+	it('cannot be text if it has several messages, and keeps only the branch that ends in the last one', () => {
 		const several = line([
 			{ role: 'assistant', content: 'a' },
 			{ role: 'user', content: 'more' },

@@ -30,7 +30,7 @@ describe('published step-labeled data', () => {
 		assert.deepEqual(ratings(first[0] as StepSample), [0, 1, 1]);
 		assert.equal(first[0]?.answer, '13');
 		assert.equal(first[0]?.time, Date.parse('2023-01-20T04:34:27.052Z') / 1000);
-		// A step written by the labeler counts as correct; four steps were offered and not chosen.
+		// The labeler wrote one step, which counts as correct. Four steps were offered but not chosen.
 		assert.deepEqual(second.map(ratings), [
 			[0, 1, 1],
 			[0, -1],
@@ -115,7 +115,7 @@ describe('published step-labeled data', () => {
 	});
 });
 
-describe('labels as step-labeled data', () => {
+describe('labels exported as step-labeled data', () => {
 	const sample = (...list: StepSample['steps'][number]['rating'][]): StepSample => ({
 		prompt: 'Solve for x: 8x + 19 = 123.',
 		answer: '13',

@@ -35,7 +35,7 @@ describe('rater agreement', () => {
 		assert.ok(Math.abs((ordinalAlpha(units) as number) - 0.815) < 5e-4, String(ordinalAlpha(units)));
 	});
 
-	it('is 1 if all agree, about 0 by chance, lower if they contradict each other, and null if there is no information', () => {
+	it('is 1 if all raters agree, about 0 for random ratings, lower if they contradict each other, and null without information', () => {
 		assert.equal(
 			ordinalAlpha([
 				[1, 1],
@@ -64,7 +64,7 @@ describe('rater agreement', () => {
 		);
 	});
 
-	it('is reported with the rewards: where raters agree with a rule, and where the rule does not distinguish', () => {
+	it('is reported for rewards: how often raters agree with a rule, and where the rule cannot tell completions apart', () => {
 		const [a, b, c, d] = [completion(0, 1), completion(1, 0), completion(2, 0), completion(3, null)];
 		const agreement = feedbackAgreement([
 			...[rating('ada', a, 5), rating('ada', b, 2), rating('ada', c, 1), rating('ada', d, 4)],
@@ -80,7 +80,7 @@ describe('rater agreement', () => {
 		assert.equal(agreement.blind, 1);
 		assert.equal(agreement.reward?.pairs, 1);
 		assert.equal(agreement.reward?.share.accuracy, 1);
-		assert.ok((agreement.reward?.share.low ?? 1) < 0.3, 'one pair says little');
+		assert.ok((agreement.reward?.share.low ?? 1) < 0.3, 'one pair is weak evidence');
 		assert.equal(feedbackAgreement([]).reward, null);
 	});
 });
@@ -88,7 +88,7 @@ describe('rater agreement', () => {
 describe('human preference pairs', () => {
 	const [a, b, c] = [completion(0), completion(1), completion(2)];
 
-	it('come from different ratings for the same prompt, better one first', () => {
+	it('come from different ratings for the same prompt, with the better completion first', () => {
 		const { pairs, undecided } = judgedPairs([rating('ada', a, 2), rating('ada', b, 5), rating('ada', c, 2)]);
 		assert.deepEqual(
 			pairs.map(({ chosen, rejected, margin, votes }) => [chosen.index, rejected.index, margin, votes]),

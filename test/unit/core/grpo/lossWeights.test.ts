@@ -14,7 +14,7 @@ describe('token weights', () => {
 	];
 	const by = { maxCompletionLength: 8, generationTokens: countTokens(rows), stepsPerGeneration: 1 };
 
-	it('match the four loss types', () => {
+	it('match the formulas of the four loss types', () => {
 		assert.equal(countTokens(rows), 6);
 		// DeepSeekMath equation 3: 1 / (rows |o_i|). TRL includes masked rows in the row count.
 		assert.deepEqual([...tokenWeights(rows, { ...by, lossType: 'grpo' })], [1 / 6, 1 / 12, 0]);

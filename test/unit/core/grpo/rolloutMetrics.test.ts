@@ -61,7 +61,7 @@ describe('generation batch metrics', () => {
 		assert.deepEqual(share('group'), [1, 1]);
 		assert.deepEqual(share('batch'), [0, 1]);
 		assert.deepEqual(share('batch', [...rows.slice(0, 2), ...rows.slice(0, 2)]), [1, 1]);
-		assert.ok(!('frac_reward_zero_std' in rolloutMetrics(rows, [], null)), 'no groups, no share of them');
+		assert.ok(!('frac_reward_zero_std' in rolloutMetrics(rows, [], null)), 'it is absent without groups');
 	});
 
 	it('combine rewards like TRL', () => {

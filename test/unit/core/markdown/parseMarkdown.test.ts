@@ -80,7 +80,7 @@ test('blocks are recognized, and everything else is a paragraph', () => {
 	]);
 });
 
-test('citations are links, with or without a text, and not in code', () => {
+test('citations are links, with or without link text, but not in code', () => {
 	assert.equal(
 		inline('It fell to [**0.62**](rl://add/metric/reward?step=40), see <rl://add/step/3> and (rl://add/step/4).'),
 		'It fell to {link rl://add/metric/reward?step=40 {strong 0.62}}, see {link rl://add/step/3 rl://add/step/3} and ({link rl://add/step/4 rl://add/step/4}).',
@@ -90,7 +90,7 @@ test('citations are links, with or without a text, and not in code', () => {
 	assert.equal(inline('[a [b] c](x(1))'), '{link x(1) a [b] c}');
 });
 
-test('marks within words, without an end, or escaped are text', () => {
+test('marks within words, unclosed marks and escaped marks are text', () => {
 	assert.equal(inline('snake_case_name and 2 * 3 * 4'), 'snake_case_name and 2 * 3 * 4');
 	assert.equal(
 		inline('*so* **not** \\*this\\* [nor this] ** `or'),

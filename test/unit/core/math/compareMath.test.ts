@@ -217,12 +217,12 @@ describe('gold answer and prediction', () => {
 		for (const a of list) for (const b of list) assert.equal(value(a, b), value(b, a), `${a} | ${b}`);
 	});
 
-	it('the prediction can omit a percent sign or approximate if the gold answer does', () => {
+	it('the prediction can omit a percent or approximation sign of the gold answer, but not add one', () => {
 		assert.deepEqual([value('50\\%', '50'), value('50', '50\\%')], [1, 0]);
 		assert.deepEqual([value('\\approx 5', '5'), value('5', '\\approx 5')], [1, 0]);
 	});
 
-	it('the prediction is a single answer: several boxes in an answer section are candidates', () => {
+	it('several boxes are separate candidates, but form one answer in an answer section', () => {
 		const twice = '\\boxed{2} is too small, so it is \\boxed{3}';
 		assert.equal(compareMath('3', twice).value, 1);
 		assert.equal(compareMath('3', twice, { sole: true }).value, 0);

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { statedAnswers } from '../../../../src/core/math/statedAnswer.ts';
 
-/** Far more than linear time requires here, and far less than trying all ways to split a text. */
+/** Far more than a linear-time search needs here, and far less than one that tries every way to split the text. */
 const giveUpMs = 20_000;
 
 const script = `
@@ -49,7 +49,7 @@ describe('stated answers', () => {
 		assert.ok(await endsInTime(['\\[', '\\(', ' \\(', '\\( = abc ', '$$\\['].map((piece) => piece.repeat(60_000))));
 	});
 
-	it('are found across long whitespace as across a single space', () => {
+	it('are found across long whitespace just as across a single space', () => {
 		const blank = ' '.repeat(40);
 		assert.deepEqual(statedAnswers(`The answer is${blank}42.`), statedAnswers('The answer is 42.'));
 		assert.deepEqual(statedAnswers(`It costs \\(3 + 4\\)${blank}so it costs \\(7\\).`).at(-1), '7');

@@ -48,7 +48,7 @@ const grpo = (beta: number, tokens = 64) => ({
 
 const grpoOf = (prompts: number, tokens: number) => ({ ...grpo(0.02, tokens), prompts_per_step: prompts });
 
-/** Memory of the software driver without a model: compiled programs and buffers of the runtime. */
+/** Memory that the software driver uses without a model, for compiled programs and the runtime's buffers. */
 const softwareDriver = 12.7e6;
 
 /** The model and the stages of `npm run bench -- gpuLarge`. */
@@ -68,7 +68,7 @@ describe('GPU memory estimate of the embedded engine', () => {
 		}
 	});
 
-	test('covers the programs of a run with 150 million parameters', () => {
+	test('is within 15% of the peak of the compiled program for 150 million parameters', () => {
 		const { stages } = estimate(large, largeStages, 'cuda', { total: gibibytes(80) });
 		assert.deepEqual(
 			stages.map(({ rows, length }) => [rows, length]),
@@ -86,8 +86,8 @@ describe('GPU memory estimate of the embedded engine', () => {
 	});
 
 	/**
-	 * Peaks of a software GPU, measured with the driver of the tests (FAULTY_DRIVER_PEAK): one update of 32 rows, after
-	 * sampling and log-probabilities of the reference where the stage has them.
+	 * Peaks on a software GPU, measured with the test driver (FAULTY_DRIVER_PEAK): one update of 24 or 32 rows, after
+	 * sampling and computing reference log-probabilities if the stage does so.
 	 */
 	test('for WebGPU, is within 25% of the memory measured on a software GPU', () => {
 		const measured = [
@@ -102,7 +102,7 @@ describe('GPU memory estimate of the embedded engine', () => {
 		}
 	});
 
-	test('grows with the context, rows, a reference and the stages, and limits micro-batches to the GPU', () => {
+	test('grows with context, rows, a reference model and stages, and limits micro-batches to fit the GPU', () => {
 		const total = (stages: readonly object[], device = 'cuda', context = 2048) =>
 			estimate({ ...large, context }, stages, device, { total: gibibytes(140) }).total;
 		for (const device of ['cuda', 'webgpu']) {

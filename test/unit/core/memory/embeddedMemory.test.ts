@@ -22,7 +22,7 @@ function recipeOf(stage: object, workers = 2): ResolvedRecipe {
 	return resolveRecipe(parsed.recipe, { cores: 2, resolvePath: (path) => path, exists: () => true });
 }
 
-/** The models of the measurements in docs/memory.md. */
+/** The models measured in docs/memory.md. */
 const sizes = {
 	tiny: { layers: 1, width: 16, heads: 2, feedForward: 64, context: 42 },
 	middle: { layers: 4, width: 256, heads: 8, feedForward: 1024, context: 42 },
@@ -35,7 +35,7 @@ function mebibytes(size: keyof typeof sizes, recipe: ResolvedRecipe): number {
 	return estimateEmbedded(recipe, facts).total / 2 ** 20;
 }
 
-test('estimates are within 30% of the memory measured, and rarely below it', () => {
+test('estimates are at most 30% above and 5% below the measured memory', () => {
 	const measured = [
 		['tiny', recipeOf(sft), 165],
 		['middle', recipeOf(sft), 669],
@@ -50,7 +50,7 @@ test('estimates are within 30% of the memory measured, and rarely below it', () 
 	}
 });
 
-test('more workers, longer completions and a reference need more memory; an engine that only samples needs less', () => {
+test('more workers, longer completions and a reference model need more memory; an engine that only samples needs less', () => {
 	const short = recipeOf({ ...grpo, max_completion_length: 24 });
 	const base = mebibytes('large', short);
 	assert.ok(mebibytes('large', recipeOf({ ...grpo, max_completion_length: 24 }, 4)) > base);
@@ -61,7 +61,7 @@ test('more workers, longer completions and a reference need more memory; an engi
 	);
 });
 
-test('memory that does not fit is reported', () => {
+test('a run that does not fit in memory is reported', () => {
 	const recipe = recipeOf(sft);
 	const model = { shape: shapeOfSizes(sizes.large, 24), family: 'reasoning-lab', known: true };
 	const facts = { model, promptTokens: 8, textTokens: 42, device: 'cpu', deviceBytes: 2 ** 30 } as const;

@@ -129,12 +129,12 @@ describe('parameters', () => {
 
 	it('match the embedded engine for a new model', () => {
 		const shape = shapeOfSizes({ layers: 4, width: 128, heads: 4, feedForward: 512, context: 50 }, 20);
-		// Embeddings for 20 symbols and 50 positions, the output matrix, four blocks with 12 width^2 and two norms, the
-		// last norm.
+		// Embeddings for 20 symbols and 50 positions, the output matrix, four blocks with 12 width^2 and two norms
+		// each, and the last norm.
 		assert.equal(countParameters(shape).total, 20 * 128 + 50 * 128 + 20 * 128 + 4 * (12 * 128 ** 2 + 2 * 128) + 128);
 	});
 
-	it('require sizes: missing or invalid ones are rejected by name', () => {
+	it('cannot be counted with missing or invalid sizes, and the error names the file', () => {
 		for (const bad of [null, [], 'x', {}, { hidden_size: 'wide' }, { hidden_size: -1, vocab_size: 1e12 }]) {
 			assert.throws(
 				() => shapeOfConfig(bad, 'm/config.json'),
@@ -154,7 +154,7 @@ describe('block activations', () => {
 	};
 	const grouped = { ...sizes, model_type: 'llama', num_key_value_heads: 2 };
 	const plain: Arithmetic = { compute: 4, attention: 'sdpa', adapters: 0, padded: false };
-	/** Bytes per token for 64 tokens, as kept by PyTorch 2.13 with transformers 5.18 on a CPU. */
+	/** Bytes per token that PyTorch 2.13 with transformers 5.18 keeps on a CPU, for 64 tokens. */
 	const kept: readonly [what: string, bytes: number, config: object, how: Partial<Arithmetic>][] = [
 		['grouped queries', 10_536, grouped, {}],
 		['padding', 11_560, grouped, { padded: true }],
@@ -163,8 +163,8 @@ describe('block activations', () => {
 		['autocast', 7_080, grouped, { compute: 2 }],
 		['eager under autocast', 10_504, grouped, { compute: 2, attention: 'eager' }],
 		['ungrouped', 11_304, { ...grouped, num_key_value_heads: 8 }, {}],
-		['norms of queries', 11_856, { ...grouped, model_type: 'qwen3', head_dim: 16 }, {}],
-		['norms of queries under autocast', 8_080, { ...grouped, model_type: 'qwen3', head_dim: 16 }, { compute: 2 }],
+		['query norms', 11_856, { ...grouped, model_type: 'qwen3', head_dim: 16 }, {}],
+		['query norms under autocast', 8_080, { ...grouped, model_type: 'qwen3', head_dim: 16 }, { compute: 2 }],
 		['four norms', 12_600, { ...grouped, model_type: 'gemma2', head_dim: 16 }, {}],
 		['adapters', 9_736, grouped, { adapters: 8 }],
 		// 6572, including 148 for copies of the adapters.
@@ -242,7 +242,7 @@ describe('stage memory', () => {
 		assert.equal(memory.parts.cache, 4096 * 2048 * 2 * 4 * 2 * 64 * 25);
 	});
 
-	it('includes a copy of the model that samples during every phase', () => {
+	it('includes a separate sampling model in every phase', () => {
 		const before = stageMemory(shape, how, whole, batch);
 		const ahead = stageMemory(shape, how, whole, { ...batch, ahead: true });
 		assert.equal(ahead.parts.sampler, 4 * total);
@@ -291,7 +291,7 @@ describe('recipe estimate', () => {
 		deviceBytes: 80 * 2 ** 30,
 	};
 
-	it('reports what does not fit, and what would', () => {
+	it('reports that a run does not fit, and a micro-batch size that would', () => {
 		const estimate = estimateRecipe(recipe(), facts);
 		assert.equal(estimate.fits, false);
 		assert.equal(estimate.precision, 'bfloat16');
@@ -315,7 +315,7 @@ describe('recipe estimate', () => {
 		assert.match(notes({}, { model: odd }), /Unknown model family "strange"/);
 	});
 
-	it('counts the micro-batch as the trainer uses it, and all processes on a machine', () => {
+	it('counts micro-batches as the trainer does, and all processes on a machine', () => {
 		const rows = (changes: object) => estimateRecipe(recipe(changes), facts).stages.map((stage) => stage.rows);
 		assert.deepEqual(rows({}), [16, 128]);
 		assert.deepEqual(rows({ pytorch: { microBatch: 4 } }), [4, 4]);

@@ -66,7 +66,7 @@ describe('metric catalog', () => {
 		assert.equal(canonicalName('trl', 'rewards/chosen'), 'rewards/chosen');
 	});
 
-	it('leaves foreign names unchanged', () => {
+	it('leaves unknown names unchanged', () => {
 		for (const name of ['actor/ppo_kl', '__proto__', 'constructor', '', '<img>', 'time/']) {
 			const info = describeMetric(name);
 			assert.equal(info.known, false);

@@ -16,7 +16,7 @@ describe("other trainers' metric names", () => {
 		}
 	});
 
-	it('are recognized as written, whatever the format is called', () => {
+	it('are recognized as written, under any name of their format', () => {
 		for (const { formats, names } of trainers) {
 			for (const { name, canonical, akin } of names) {
 				const foreign = filled(name);

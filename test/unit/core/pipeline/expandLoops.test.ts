@@ -32,7 +32,7 @@ describe('a loop', () => {
 				...{ name: 'value-1', from: 'learn-1', labels: { stage: 'search-1', separator: '' } },
 				...{ seed: 4, round: { of: 'value', number: 1 } },
 			},
-			// It measures all rounds the same way, so it does not have its own seed.
+			// An evaluation measures all rounds the same way, so it has no seed of its own.
 			{ ...measure, name: 'measure-1', from: 'value-1', round: { of: 'measure', number: 1 } },
 			{ ...common, name: 'search-2', from: { stage: 'value-1' }, seed: 5, round: { of: 'search', number: 2 } },
 			{ ...learn, name: 'learn-2', data: { stage: 'search-2' }, seed: 5, round: { of: 'learn', number: 2 } },
@@ -107,7 +107,7 @@ describe('a loop', () => {
 		assert.deepEqual(of('learn-2')?.rewards, [{ use: 'reward-model', activation: 'none', stage: 'judge-2' }]);
 	});
 
-	test('keeps its own seeds separate from those given explicitly', () => {
+	test('wraps seeds at 2^32', () => {
 		const { stages } = pipelineOf([base, { loop: 'x', times: 2, stages: [{ ...sft, name: 'a', seed: 4294967295 }] }]);
 		assert.deepEqual(
 			stages.map(({ seed }) => seed),
@@ -165,91 +165,91 @@ describe('a loop while accuracy rises', () => {
 
 describe('a loop is rejected', () => {
 	const refused: [string, readonly object[], string, RegExp][] = [
-		['of no rounds', [base, { ...loop, times: 0 }], 'stages[1].times', /1/],
-		['of too many rounds', [base, { ...loop, times: 101 }], 'stages[1].times', /100/],
+		['with no rounds', [base, { ...loop, times: 0 }], 'stages[1].times', /1/],
+		['with too many rounds', [base, { ...loop, times: 101 }], 'stages[1].times', /100/],
 		['without stages', [base, { ...loop, stages: [] }], 'stages[1].stages', /needs at least one stage/],
-		['in a loop', [base, { ...loop, stages: [loop] }], 'stages[1].stages[0]', /must be a stage of type/],
-		['with a misspelt key', [base, { ...loop, time: 3 }], 'stages[1].time', /is not a valid key/],
+		['inside another loop', [base, { ...loop, stages: [loop] }], 'stages[1].stages[0]', /must be a stage of type/],
+		['with a misspelled key', [base, { ...loop, time: 3 }], 'stages[1].time', /is not a valid key/],
 		[
-			'with a stage of a round that there is not',
+			'if one of its stages references a numbered round',
 			[base, { ...loop, stages: [exporting, { ...learn, from: 'learn-3' }] }],
 			'stages[1].stages[0].from',
 			/the loop "round" has no such stage: its stages are search, learn/,
 		],
 		[
-			'with a stage of a later round than there is',
+			'if a later stage references a round that does not exist',
 			[base, loop, { ...grpo, name: 'rl', from: 'learn-3' }],
 			'stages[2].from',
 			/references the stage "learn-3", which does not exist: did you mean "learn-[12]"\?/,
 		],
 		[
-			'whose stage is named from outside without its round',
+			'if a later stage references one of its stages without a round',
 			[base, loop, { ...grpo, name: 'rl', from: 'learn' }],
 			'stages[2].from',
 			/references the stage "learn", which does not exist: did you mean "learn-2"\?/,
 		],
 		[
-			'whose round before the first is a stage of its own',
+			'if "first" references a stage in the same loop',
 			[base, { ...loop, stages: [{ ...search, from: { previous: 'learn', first: 'learn' } }, learn] }],
 			'stages[1].stages[0].from',
 			/"first" in "from" references "learn" in the same loop/,
 		],
 		[
-			'with a cycle in a round',
+			'with a cycle within a round',
 			[base, { ...loop, stages: [{ ...exporting, from: 'value' }, learn, value, measure] }],
 			'stages[1].stages[0].name',
 			/in a cycle \(search-1 -> value-1 -> /,
 		],
 		[
-			'with two stages of one name',
+			'with two stages of the same name',
 			[base, { ...loop, stages: [exporting, learn, value, { ...measure, name: 'learn' }] }],
 			'stages[1].stages[3].name',
 			/Two stages are named "learn/,
 		],
 		[
-			'with the name of a stage outside',
+			'if a stage in it has the name of a stage outside',
 			[base, { ...loop, stages: [{ ...sft, name: 'base' }] }],
 			'stages[1].stages[0].name',
 			/Two stages are named "base"/,
 		],
 		[
-			'with a name that a stage outside has once it is written out',
+			'if an expanded stage has the name of a stage outside',
 			[base, loop, { ...grpo, name: 'learn-2', from: 'base' }],
 			'stages[2].name',
 			/Two stages are named "learn-2"/,
 		],
 		[
-			'with a stage without a name',
+			'with an unnamed stage',
 			[base, { ...loop, stages: [exporting, { ...learn, name: undefined }, measure] }],
 			'stages[1].stages[1]',
 			/Entry 2 in "stages" has no "name"/,
 		],
 		[
-			'with a name that is no folder',
+			'with a stage name that is not a valid folder name',
 			[base, { ...loop, stages: [{ ...sft, name: 'a/b' }] }],
 			'stages[1].stages[0].name',
 			/is used as a folder name/,
 		],
 		[
-			'with a round of its stages own',
+			'if one of its stages sets "round"',
 			[base, { ...loop, stages: [{ ...sft, name: 'a', round: { of: 'a', number: 3 } }] }],
 			'stages[1].stages[0].round',
 			/is set by the loop itself/,
 		],
 		[
-			'where no stage has a name',
+			'if no stage has a name',
 			[{ loop: 'x', times: 2, stages: [sft] }],
 			'stages[0].loop',
 			/Loops are supported only in pipelines/,
 		],
 		[
-			'with a setting that does not fit',
+			'with a warm-up longer than its stage',
 			[base, { ...loop, stages: [{ ...sft, name: 'a', warmup_steps: 9 }] }],
 			'stages[1].stages[0].warmup_steps',
 			/./,
 		],
 		[
-			'and what it is not: a stage that takes of the round before',
+			'and so is "previous" outside a loop',
 			[base, { ...grpo, name: 'rl', from: { previous: 'base' } }],
 			'stages[1].from',
 			/the stage is not in a loop\. Reference a "stage"/,
@@ -261,7 +261,7 @@ describe('a loop is rejected', () => {
 			const own = faults.filter((fault) => fault.path === path);
 			assert.equal(own.length, 1, JSON.stringify(faults));
 			assert.match(own[0]?.message ?? '', message);
-			assert.ok((own[0]?.line ?? 0) > 1, 'where it stands');
+			assert.ok((own[0]?.line ?? 0) > 1, 'the error has a line');
 		});
 	}
 });

@@ -178,7 +178,7 @@ describe('action for a stage', () => {
 		);
 	});
 
-	test('has a reason if the stage must wait', () => {
+	test('is to wait until the inputs are finished, with a reason', () => {
 		assert.equal(waitReason(state('cold'), byName()), null);
 		assert.equal(waitReason(state('head'), byName(state('rl'), state('solve'))), 'waiting for rl and solve');
 		assert.equal(

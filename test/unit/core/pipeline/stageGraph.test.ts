@@ -34,7 +34,10 @@ test('stages are to the right of their dependencies, without overlap, with the g
 	assert.equal(new Set(nodes.map(({ level, lane }) => `${level} ${lane}`)).size, nodes.length);
 	const gains = new Map(nodes.map(({ name, gain }) => [name, gain]));
 	assert.deepEqual([gains.get('rl'), gains.get('search'), gains.get('cold')], [0.25, null, null]);
-	assert.ok(Math.abs((gains.get('student') ?? 0) + 0.05) < 1e-9, 'the first stage with an accuracy');
+	assert.ok(
+		Math.abs((gains.get('student') ?? 0) + 0.05) < 1e-9,
+		'compared with the first dependency that has an accuracy',
+	);
 	assert.deepEqual(nodes.at(-1)?.after, []);
 	assert.deepEqual(stageGraph([], true), []);
 });

@@ -33,9 +33,9 @@ test('branching at a token keeps the prefix, replaces the token, and keeps what 
 	assert.equal(prefix, '43');
 	assert.deepEqual(branch, { exchange: 7, side: 1, sample: 1, token: 1, from: '2', to: '3' });
 	assert.deepEqual(known.text, ['4', '3']);
-	assert.deepEqual(known.logprob, [-0.1, -0.71], 'the probability that the alternative had');
-	assert.deepEqual(known.top, detail.top.slice(0, 2), 'what else could have stood there');
-	assert.equal(prefixAt(from, { side: 1, sample: 1, token: 2 }, '!').prefix, '42!', 'in place of the end');
+	assert.deepEqual(known.logprob, [-0.1, -0.71], 'the probability of the alternative');
+	assert.deepEqual(known.top, detail.top.slice(0, 2), 'the alternatives at the replaced token');
+	assert.equal(prefixAt(from, { side: 1, sample: 1, token: 2 }, '!').prefix, '42!', 'replaces the end of the text');
 	assert.deepEqual(prefixAt(from, { side: 1, sample: 1, token: 1 }, 'typed').detail.logprob, [-0.1, null]);
 	assert.throws(
 		() => prefixAt(from, { side: 1, sample: 1, token: 3 }, 'x'),
@@ -57,7 +57,7 @@ test('branching is rejected if the policy cannot continue or the tokens do not m
 	assert.match(whyNoBranch(sample(), true) ?? '', /were not recorded/);
 	assert.match(whyNoBranch({ ...recorded, text: '<think>42' }, true) ?? '', /do not match the text/);
 	const cut = { ...recorded, text: '4' };
-	assert.equal(whyNoBranch(cut, true), null, 'a text that was cut off');
+	assert.equal(whyNoBranch(cut, true), null, 'a truncated text');
 });
 
 test('token details are stored as numbers that survive JSON', () => {

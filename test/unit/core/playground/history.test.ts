@@ -23,13 +23,13 @@ test('requests are shown, and undone ones can be redone until the next request',
 	assert.deepEqual([ids(history), history.current, history.nextId], [[1, 2, 3], 3, 4]);
 	history = reduceHistory(history, { type: 'undo' });
 	history = reduceHistory(history, { type: 'undo' });
-	assert.deepEqual([ids(history), history.current], [[1], 1], 'a branch goes back to what it left');
+	assert.deepEqual([ids(history), history.current], [[1], 1], 'undoing a branch shows its origin');
 	history = reduceHistory(history, { type: 'redo' });
 	assert.deepEqual([ids(history), history.current, history.undone.length], [[1, 2], 2, 1]);
 	history = asked(history, exchange(history.nextId));
-	assert.deepEqual([ids(history), history.undone.length], [[1, 2, 4], 0], 'no id is given twice');
+	assert.deepEqual([ids(history), history.undone.length], [[1, 2, 4], 0], 'ids are never reused');
 	assert.equal(reduceHistory(history, { type: 'redo' }), history);
-	assert.equal(reduceHistory(history, { type: 'show', id: 3 }), history, 'it is not there any more');
+	assert.equal(reduceHistory(history, { type: 'show', id: 3 }), history, 'the entry no longer exists');
 	assert.deepEqual(ids(reduceHistory(history, { type: 'clear' })), []);
 });
 
@@ -94,7 +94,7 @@ test('state kept across a reload is bounded: tokens are dropped before texts, ol
 	const kept = savedExchanges(all, 40_000);
 	assert.ok(kept.length > 10 && kept.length < 40, `${kept.length}`);
 	assert.equal(kept.at(-1)?.id, 40);
-	assert.deepEqual(kept.at(-1), all.at(-1), 'the newest is whole');
+	assert.deepEqual(kept.at(-1), all.at(-1), 'the newest one is complete');
 	assert.equal(kept[0]?.sides[0]?.samples[0]?.detail, null);
 	assert.ok(JSON.stringify(kept).length < 60_000);
 	assert.deepEqual(savedExchanges([heavy(1)], 100), []);

@@ -50,7 +50,7 @@ test("metrics have TRL's names and definitions: a tie does not count as correct 
 	});
 });
 
-test('pairs are split by prompt hash regardless of order, and equal completions are omitted', () => {
+test('pairs are split by prompt hash regardless of order, and pairs of equal completions are omitted', () => {
 	const lines = Array.from({ length: 200 }, (_, i) =>
 		JSON.stringify({ prompt: `problem ${i % 100}`, chosen: `yes ${i}`, rejected: i === 7 ? 'yes 7' : 'no' }),
 	);
@@ -64,7 +64,7 @@ test('pairs are split by prompt hash regardless of order, and equal completions 
 	assert.deepEqual(new Set(turned.heldOut.map(({ prompt }) => prompt)), prompts);
 });
 
-test('columns use the names in the recipe, and only a reward model accepts complete texts', () => {
+test('columns have the names given in the recipe, and only a reward model accepts pairs without a prompt', () => {
 	const text = '{"question": "q", "good": "a", "bad": "b"}';
 	const named = { prompt: 'question', chosen: 'good', rejected: 'bad', heldOutShare: 0.001 };
 	assert.deepEqual(parsePairs(text, 'p', named, true).training, [{ prompt: 'q', chosen: 'a', rejected: 'b' }]);

@@ -44,7 +44,7 @@ const contradictions: [object, RegExp][] = [
 	[{ advantage_estimator: 'maxrl', scale_rewards: 'batch' }, /^stages\[0\]\.scale_rewards: .* has no effect/],
 ];
 
-/** What cannot be combined with `max_staleness` in the PyTorch engine: in the stage, and in the rest of the recipe. */
+/** Settings that conflict with `max_staleness` in the PyTorch engine, in the stage and in the rest of the recipe. */
 const asyncConflicts: [stage: object, recipe: object, words: string][] = [
 	[{ beta: 0.1 }, {}, '"beta": 0\\.1'],
 	[{ loss_type: 'grpo' }, {}, '"loss_type": "grpo"'],
@@ -103,7 +103,7 @@ describe('environments in the embedded engine', () => {
 	const alone = /^stages\[0\]\.credit_assignment: Only episodes have turns, so .* needs an "environment"\. Remove it/;
 	each('embedded', [[turn(), alone]]);
 	each('pytorch', [[{ ...hub, ...turn() }, alone]]);
-	/** Settings that need one advantage for all turns, by the name in the message. */
+	/** Settings that need one advantage for all turns, keyed by the name in the message. */
 	const shared: Readonly<Record<string, object>> = {
 		maxrl: { advantage_estimator: 'maxrl' },
 		pass_at_k: { advantage_estimator: 'pass_at_k' },

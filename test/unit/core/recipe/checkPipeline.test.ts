@@ -43,39 +43,39 @@ describe('names', () => {
 describe('inputs', () => {
 	const refused: [string, object, string, RegExp][] = [
 		['a name that no stage has', { ...grpo, name: 'b', from: 'kold' }, 'from', /does not exist: did you mean "cold"\?/],
-		['the stage itself', { ...grpo, name: 'b', from: 'b' }, 'from', /references the stage itself/],
+		['a stage that references itself', { ...grpo, name: 'b', from: 'b' }, 'from', /references the stage itself/],
 		[
-			'a stage that trains nothing',
+			'a model from a stage that trains none',
 			{ ...grpo, name: 'b', from: 'solve' },
 			'from',
 			/"search" and does not train a model/,
 		],
 		[
-			'data of a stage that makes none',
+			'data from a stage that produces none',
 			{ type: 'distill', name: 'b', data: { stage: 'cold' }, steps: 1, learning_rate: 0.1 },
 			'data',
 			/"sft" and produces no data/,
 		],
 		[
-			'data of another kind',
+			'data of the wrong kind',
 			{ type: 'dpo', name: 'b', pairs: { stage: 'solve' }, steps: 1, learning_rate: 0.1 },
 			'pairs',
 			/which produces completions, not pairs: add "pairs" to its "export"/,
 		],
 		[
-			'a reward that is no reward model',
+			'a reward from a stage that trains no reward model',
 			{ ...grpo, name: 'b', rewards: [{ use: 'accuracy' }, { use: 'reward-model', stage: 'cold' }] },
 			'rewards[1]',
 			/which has type "sft" and does not train a reward model\. Choose a stage of type "reward-model"/,
 		],
 		[
-			'a key that a reward model of a stage does not have',
+			'an unknown key of a reward model from a stage',
 			{ ...grpo, name: 'b', rewards: [{ use: 'reward-model', stage: 'cold', wight: 2 }] },
 			'rewards[0].wight',
 			/did you mean "weight"\?/,
 		],
 		[
-			'a file mixed in of a stage that makes none',
+			'mixed-in data from a stage that produces none',
 			{
 				type: 'rejection-sampling',
 				name: 'b',
@@ -85,9 +85,14 @@ describe('inputs', () => {
 			'extra[1]',
 			/"sft" and produces no data/,
 		],
-		['a model beside from', { ...grpo, name: 'b', from: 'cold', model: { path: 'x' } }, 'model', /Remove one of them/],
 		[
-			'an accuracy that nothing measures',
+			'a "model" next to "from"',
+			{ ...grpo, name: 'b', from: 'cold', model: { path: 'x' } },
+			'model',
+			/Remove one of them/,
+		],
+		[
+			'an accuracy from a stage that measures none',
 			{ ...grpo, name: 'b', skipIf: { stage: 'solve', heldOutAccuracy: 0.5 } },
 			'skipIf',
 			/does not measure held-out accuracy/,
@@ -103,7 +108,7 @@ describe('inputs', () => {
 		});
 	}
 
-	test('pairs can come from rejection sampling that writes some', () => {
+	test('pairs can come from rejection sampling with "solution_pairs"', () => {
 		const stages = (changes: object) => [
 			{ ...sft, name: 'cold' },
 			{ type: 'rejection-sampling', name: 'accept', from: 'cold', ...changes },
@@ -115,7 +120,7 @@ describe('inputs', () => {
 		assert.match(fault.message, /which produces completions, not pairs: set its "solution_pairs" to true/);
 	});
 
-	test('a later stage can be named', () => {
+	test('a stage can reference a later one', () => {
 		const pipeline = pipelineOf([
 			{ ...grpo, name: 'rl', from: 'cold' },
 			{ ...sft, name: 'cold' },
@@ -166,7 +171,7 @@ describe('a recipe without names', () => {
 		skipIf: { stage: 'x', heldOutAccuracy: 0.5 },
 		minutes: 2,
 	})) {
-		test(`does not have "${key}"`, () => {
+		test(`cannot have "${key}"`, () => {
 			const [fault] = faultsOf([{ ...grpo, [key]: value }]);
 			assert.equal(fault?.path, `stages[0].${key}`);
 			assert.match(
@@ -176,7 +181,7 @@ describe('a recipe without names', () => {
 		});
 	}
 
-	test('has no runner stages and no data from other stages', () => {
+	test('cannot have runner stages or data from other stages', () => {
 		assert.match(faultsOf([{ type: 'search' }])[0]?.message ?? '', /"search" is supported only in pipelines/);
 		const labels = { type: 'value-model', labels: { stage: 'x' }, steps: 1, learning_rate: 0.1 };
 		assert.match(faultsOf([labels])[0]?.message ?? '', /"labels" references another stage, but no stage has a name/);
@@ -234,6 +239,6 @@ describe('each stage', () => {
 			/which is not a column in problems from the task "addition"\. Choose one of a, b, operation/,
 		);
 		const bilingual = { ...measured, category: 'category', dataset: { task: 'bilingual' } };
-		assert.equal(pipelineOf([bilingual]).stages.length, 1, 'problems of this task have that column');
+		assert.equal(pipelineOf([bilingual]).stages.length, 1, 'problems from this task have that column');
 	});
 });

@@ -12,7 +12,7 @@ const only = (name: string) => {
 };
 
 describe('explanations of recipe keys', () => {
-	it('find a key by name in every stage that has it, and by path in one', () => {
+	it('find a key by name in every stage that has it, and by path in a single stage', () => {
 		const stages = explainKey('num_generations').map(({ path }) => path);
 		assert.ok(stages.includes('stages[grpo].num_generations'));
 		assert.ok(stages.includes('stages[rloo].num_generations'));
@@ -31,7 +31,7 @@ describe('explanations of recipe keys', () => {
 		assert.equal(only('model.feedForward')?.default, '4 x width');
 	});
 
-	it('find a key by the name that another trainer gives it', () => {
+	it("find a key by another trainer's name for it", () => {
 		assert.equal(only('grpo.lr')?.path, 'stages[grpo].learning_rate');
 		assert.deepEqual(explainKey('no_such_key'), []);
 		assert.deepEqual(explainKey(''), []);

@@ -84,7 +84,7 @@ it('replaces one more step in each stage, up to all of them', () => {
 	assert.equal(writtenSteps('ab', { stage: 2, thoughts: 2, separator: ';' }), '');
 });
 
-it('evaluates in the form of the last update, including at the end of the run', () => {
+it('evaluates in the latent form of the last update, even at the end of the run', () => {
 	const settings = { ...latent, thoughts_per_step: 1, separator: ';' };
 	const stages = [
 		{ type: 'pretrain', steps: 5 },
@@ -107,25 +107,29 @@ const faults: [what: string, recipe: Parameters<typeof faultsOf>[0], pattern: Re
 	],
 	['completions from a file', { stage: { data: { path: 'x.jsonl' } } }, /^stages\[0\]\.latent: .* Remove one of them/],
 	[
-		'a later stage',
+		'a later stage without latent thoughts',
 		{ after: [{ type: 'grpo', steps: 1, learning_rate: 0.1 }] },
 		/^stages\[0\]\.latent: .* the next stage \("grpo"\) does not use them/,
 	],
-	['a GPU', { device: 'auto' }, /^stages\[0\]\.latent: .* Add "device": "cpu"/],
-	['no think tags', { template: 'plain' }, /^stages\[0\]\.latent: The template has no think tags/],
+	['a device other than the CPU', { device: 'auto' }, /^stages\[0\]\.latent: .* Add "device": "cpu"/],
+	['a template without think tags', { template: 'plain' }, /^stages\[0\]\.latent: The template has no think tags/],
 	[
-		'a tag that is taken',
+		'a tag that latent thoughts use',
 		{ template: { prompt: '{prompt}', think: ['<bot>', '</bot>'], answer: null } },
 		/^template: The tag "<bot>" is used for latent thoughts/,
 	],
-	['the other engine', { engine: 'pytorch' }, /Only the embedded engine trains latent thoughts/],
+	['the pytorch engine', { engine: 'pytorch' }, /Only the embedded engine trains latent thoughts/],
 	[
-		'an early end',
+		'early stopping',
 		{ stage: { until: { heldOutAccuracy: 0.5 } } },
 		/^stages\[0\]\.until: .* steps are still written as text/,
 	],
 	['a prompt with think tags', { template: 'r1-conversation' }, /^template: .* contains "<think>"/],
-	['no stages', { stage: { latent: { ...latent, stages: 0 } } }, /stages\[0\]\.latent\.stages.* must be at least 1/],
+	[
+		'zero latent stages',
+		{ stage: { latent: { ...latent, stages: 0 } } },
+		/stages\[0\]\.latent\.stages.* must be at least 1/,
+	],
 ];
 
 for (const [what, recipe, pattern] of faults) {

@@ -8,7 +8,7 @@ import { root } from '../../../scripts/paths.ts';
 const linked = (text: string) =>
 	pageLinks(text).map(({ offset, length, page }) => [text.slice(offset, offset + length), page]);
 
-it('links keys and values to pages, by the type of their stage', () => {
+it('links keys and values to pages, depending on the type of their stage', () => {
 	const recipe = `{
 		// "loss_type" in a comment.
 		"rewards": [{ "use": "accuracy" }, { "use": "majority" }, { "use": "iou" }],
@@ -33,7 +33,7 @@ it('links keys and values to pages, by the type of their stage', () => {
 	]);
 });
 
-it('survives text that is not a recipe', () => {
+it('handles text that is not a recipe', () => {
 	for (const text of [
 		'',
 		'{',

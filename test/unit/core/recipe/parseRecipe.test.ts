@@ -33,19 +33,19 @@ describe('a recipe', () => {
 
 	const cases: [what: string, from: string, to: string, expected: [number, number, string, RegExp]][] = [
 		[
-			'an unknown key',
+			'a misspelled key',
 			'"beta": 0.0',
 			'"betas": 0',
 			[8, 58, 'stages[1].betas', /"betas" is not a valid key: did you mean "beta"\?/],
 		],
 		[
-			'a foreign key',
+			'an unknown key',
 			'"heads": 4',
 			'"heads": 4, "zzz": 1',
 			[5, 52, 'model.zzz', /"zzz" is not a valid key: .*valid keys: layers, width/],
 		],
 		[
-			'what other trainers call it',
+			"another trainer's name for a key",
 			'"steps": 400',
 			'"steps": 400, "max_new_tokens": 9',
 			[8, 35, 'stages[1].max_new_tokens', /did you mean "max_completion_length"\?/],
@@ -53,7 +53,7 @@ describe('a recipe', () => {
 		['a misspelled required key', '"steps": 180', '"step": 180', [7, 20, 'stages[0].step', /did you mean "steps"\?/]],
 		['a missing key', '"steps": 180, ', '', [7, 3, 'stages[0]', /Entry 1 of "stages" is missing "steps"\. Add it/]],
 		[
-			'a wrong type',
+			'a value of the wrong type',
 			'"digits": 3',
 			'"digits": "3"',
 			[4, 35, 'dataset.digits', /"digits" must be a whole number, not "3"/],
@@ -65,30 +65,30 @@ describe('a recipe', () => {
 			[5, 13, 'model.layers', /"layers" must be at least 1, not 0/],
 		],
 		[
-			'a wrong choice',
+			'an invalid choice',
 			'"task": "addition"',
 			'"task": "adition"',
 			[4, 15, 'dataset.task', /"task" must be one of "addition", .* not "adition"/],
 		],
 		[
-			'a wrong stage',
+			'an invalid stage type',
 			'"type": "sft"',
 			'"type": "pdo"',
 			[7, 5, 'stages[0].type', /must be a stage of type .*"sft", "grpo", .*, not "pdo": did you mean/],
 		],
 		[
-			'a wrong shape',
+			'a dataset that is not an object',
 			'{ "task": "addition", "digits": 3 }',
 			'3',
 			[4, 2, 'dataset', /"dataset" must be {"task": ...}, {"path": ...} or {"preset": ...}, not 3/],
 		],
 		[
-			'no shape at all',
+			'an empty dataset',
 			'{ "task": "addition", "digits": 3 }',
 			'{}',
 			[4, 2, 'dataset', /"dataset" must be {"task": ...}, {"path": ...} or {"preset": ...}/],
 		],
-		['a doubled key', '"heads": 4', '"heads": 4, "heads": 2', [5, 52, 'model.heads', /Duplicate key "heads"/]],
+		['a duplicate key', '"heads": 4', '"heads": 4, "heads": 2', [5, 52, 'model.heads', /Duplicate key "heads"/]],
 		[
 			'a prototype key',
 			'"heads": 4',
@@ -96,25 +96,25 @@ describe('a recipe', () => {
 			[5, 52, 'model.__proto__', /"__proto__" is not a valid key/],
 		],
 		[
-			'width and heads',
+			'a width that is not a multiple of the heads',
 			'"width": 128',
 			'"width": 130',
 			[5, 26, 'model.width', /"width" 130 is not a multiple of "heads" 4\. Choose 128 or 132/],
 		],
 		[
-			'uneven parts',
+			'a batch that cannot be divided among its updates',
 			'"beta": 0.0',
 			'"steps_per_generation": 3',
 			[8, 58, 'stages[1].steps_per_generation', /does not divide the 16 groups .* divisor of 16/],
 		],
 		[
-			'a short context',
+			'a context that is too short',
 			'"heads": 4',
 			'"heads": 4, "context": 20',
 			[5, 52, 'model.context', /"context" 20 is too short: .* raise it to 49/],
 		],
 		[
-			'an impossible model',
+			'a model that is too large',
 			'"layers": 4, "width": 128',
 			'"layers": 48, "width": 4096',
 			[5, 2, 'model', /about 9665 million parameters,.* Lower "width" or "layers"/],
@@ -127,7 +127,7 @@ describe('a recipe', () => {
 		],
 		['a name that is a path', '"addition",', '"../x",', [3, 2, 'name', /"name" is not a valid folder name/]],
 		[
-			'a warm-up beyond the stage',
+			'a warm-up longer than its stage',
 			'"beta": 0.0',
 			'"warmup_steps": 500',
 			[8, 58, 'stages[1].warmup_steps', /"warmup_steps" 500 is greater than "steps" 400/],
@@ -138,7 +138,7 @@ describe('a recipe', () => {
 			'"prompts_per_step": 65536',
 			[8, 58, 'stages[1].prompts_per_step', /524288 completions per batch/],
 		],
-		['syntax', '"digits": 3', '"digits" 3', [4, 44, '', /Expected a colon/]],
+		['a syntax error', '"digits": 3', '"digits" 3', [4, 44, '', /Expected a colon/]],
 	];
 	for (const [what, from, to, [line, column, path, message]] of cases) {
 		it(`reports ${what} with its location`, () => {
@@ -187,7 +187,7 @@ describe('a recipe', () => {
 		}
 	});
 
-	it('error message names file, line and column', () => {
+	it('has an error message with file, line and column', () => {
 		assert.throws(
 			() => recipeOrThrow(good.replace('"digits": 3', '"digits": 0'), 'my.recipe.json'),
 			(error) =>

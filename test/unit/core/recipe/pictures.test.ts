@@ -18,7 +18,7 @@ function faultsOf(changes: object): string[] {
 	return parsed.ok ? [] : parsed.faults.map(({ path, message }) => `${path}: ${message}`);
 }
 
-test('a recipe with images resolves with its column', () => {
+test('a recipe with images resolves with its image column', () => {
 	const parsed = parseRecipe(JSON.stringify(recipe));
 	assert.ok(parsed.ok, JSON.stringify(parsed));
 	const { dataset, rewards } = resolveRecipe(parsed.recipe, { cores: 2, resolvePath: (path: string) => `/p/${path}` });

@@ -32,7 +32,11 @@ function faultsOf({
 
 it('accepts problems that the policy poses', () => {
 	assert.deepEqual(faultsOf({}), []);
-	assert.deepEqual(faultsOf({ dataset: { task: 'addition' } }), [], 'the stage can continue another one');
+	assert.deepEqual(
+		faultsOf({ dataset: { task: 'addition' } }),
+		[],
+		'a single stage can continue another pipeline stage',
+	);
 	assert.deepEqual(faultsOf({ stage: { type: 'rloo', prompts_per_step: 15 } }), []);
 	for (const task of ['arithmetic', 'countdown']) assert.deepEqual(faultsOf({ dataset: { task, proposed: 0.3 } }), []);
 });
@@ -41,7 +45,7 @@ const faults: [what: string, recipe: Parameters<typeof faultsOf>[0], pattern: Re
 	['no reward for proposals', { rewards: [accuracy] }, /^stages\[0\]\.proposals: .* requires the reward/],
 	['no reward for answers', { rewards: [own] }, /^rewards\[0\]: "learnability" requires another reward/],
 	[
-		'answers without a weight',
+		'answer rewards without a weight',
 		{ rewards: [{ ...accuracy, weight: 0 }, own] },
 		/^rewards: Every reward for answers has weight 0/,
 	],
@@ -51,26 +55,26 @@ const faults: [what: string, recipe: Parameters<typeof faultsOf>[0], pattern: Re
 		{ stage: { prompts_per_step: 4 } },
 		/^stages\[0\]\.prompts_per_step: .* must be a multiple of 5: set it to 5\.$/,
 	],
-	['a batch with a part of a group', { stage: { prompts_per_step: 8 } }, /a multiple of 5: set it to 5 or 10\.$/],
+	['a batch with an incomplete group', { stage: { prompts_per_step: 8 } }, /a multiple of 5: set it to 5 or 10\.$/],
 	['a curriculum', { stage: { curriculum: {} } }, /^stages\[0\]\.curriculum: .* Remove one of the two keys\.$/],
 	['dynamic sampling', { stage: { dynamic_sampling: true } }, /^stages\[0\]\.dynamic_sampling: /],
 	[
-		'a task that cannot work them out',
+		'a task that cannot solve posed problems',
 		{ dataset: { task: 'string' } },
 		/^stages\[0\]\.proposals: Problems for the task "string"/,
 	],
 	[
-		'a model that cannot propose',
+		'a model that has not learned to pose problems',
 		{ dataset: { task: 'addition' }, before: [{ type: 'sft', steps: 1, learning_rate: 0.1, batch_size: 4 }] },
 		/^stages\[1\]\.proposals: A new model has not learned/,
 	],
-	['a file', { dataset: { path: 'a.jsonl' } }, /^stages\[0\]\.proposals: Problems from files/],
+	['problems from a file', { dataset: { path: 'a.jsonl' } }, /^stages\[0\]\.proposals: Problems from files/],
 	[
-		'a positive reward of nonsense',
+		'a positive reward for invalid proposals',
 		{ stage: { proposals: { invalid_reward: 1 } } },
 		/^stages\[0\]\.proposals\.invalid_reward: /,
 	],
-	['another engine', { engine: 'pytorch' }, /^stages\[0\]\.proposals: TRL reads prompts from the data/],
+	['the pytorch engine', { engine: 'pytorch' }, /^stages\[0\]\.proposals: TRL reads prompts from the data/],
 ];
 for (const [what, recipe, pattern] of faults) {
 	it(`rejects ${what}`, () => {

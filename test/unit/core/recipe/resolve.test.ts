@@ -44,7 +44,7 @@ describe('resolving a recipe', () => {
 			sampleRows: 32,
 			trainRows: 16,
 			dataset: { task: 'addition', digits: 3, subtraction: false, judged: 0, proposed: 0 },
-			// bos and 8 prompt tokens; 24 + 4 tokens for the worked completion with 4 tags and eos, plus a fifth for
+			// bos and 8 prompt tokens; 24 + 4 tokens, 4 tags and eos for the worked completion, and a fifth more for
 			// exploration.
 			model: { layers: 4, width: 128, heads: 4, feedForward: 512, context: 9 + 40 },
 			template: { name: 'r1', prompt: '{prompt}', think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] },
@@ -143,7 +143,7 @@ describe('resolving a recipe', () => {
 		assert.deepEqual(resolved.evaluate, { every: 9, problems: 256, samples: 1, temperature: 1 });
 	});
 
-	it("determines a new model's context from the rows of a file", () => {
+	it("leaves a new model's context open if it depends on the rows of a file", () => {
 		const resolved = resolveRecipe(recipe({ dataset: { path: 'x.jsonl' } }), machine);
 		assert.ok('context' in resolved.model && resolved.model.context === null);
 	});
@@ -325,7 +325,7 @@ describe('resolving a recipe', () => {
 		assert.equal(withEngineSettings(moved), moved);
 	});
 
-	it('throws the first error and the number of others', () => {
+	it('throws the first error, with the number of others', () => {
 		const bad = recipe({ name: 'a/b', model: { layers: 1, width: 9, heads: 2 } });
 		assert.equal(checkRecipe(bad).length, 2);
 		assert.throws(

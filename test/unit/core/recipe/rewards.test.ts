@@ -91,11 +91,23 @@ describe('built-in rewards in a recipe', () => {
 		],
 		['an underscore', [{ use: 'tag_count' }], /did you mean "tag-count"\?/],
 		['an unknown name', [{ use: 'xyz' }], /not "xyz": choose one of accuracy, format, exact-match, .*environment\./],
-		['no text for a name', [{ use: 7 }], /not 7: choose one of accuracy/],
-		['a misspelled use', [{ ues: 'accuracy' }], /^rewards\[0\]\.ues: "ues" is not a valid key: did you mean "use"\?$/],
-		['a misspelled file', [{ fil: 'a.reward.ts' }], /^rewards\[0\]\.fil: "fil" .* did you mean "file"\?$/],
-		['neither', [{ weight: 1 }], /^rewards\[0\]: Entry 1 of "rewards" must be \{"use", .* or \{"file"/],
-		['a text', ['accuracy'], /^rewards\[0\]: Entry 1 of "rewards" must be .*, not "accuracy"\.$/],
+		['a name that is not a string', [{ use: 7 }], /not 7: choose one of accuracy/],
+		[
+			'a misspelled "use"',
+			[{ ues: 'accuracy' }],
+			/^rewards\[0\]\.ues: "ues" is not a valid key: did you mean "use"\?$/,
+		],
+		['a misspelled "file"', [{ fil: 'a.reward.ts' }], /^rewards\[0\]\.fil: "fil" .* did you mean "file"\?$/],
+		[
+			'neither "use" nor "file"',
+			[{ weight: 1 }],
+			/^rewards\[0\]: Entry 1 of "rewards" must be \{"use", .* or \{"file"/,
+		],
+		[
+			'a string instead of an object',
+			['accuracy'],
+			/^rewards\[0\]: Entry 1 of "rewards" must be .*, not "accuracy"\.$/,
+		],
 		[
 			'an option of another reward',
 			[{ use: 'format', maxLength: 3 }],
@@ -118,54 +130,63 @@ describe('built-in rewards in a recipe', () => {
 			/^rewards\[0\]\.url: "url" must be an http.* without a user name/,
 		],
 		[
-			'a scale of one number',
+			'a scale with one number',
 			[{ use: 'judge', url: 'http://c', model: 'm', scale: [1] }],
 			/^rewards\[0\]\.scale: "scale" must be \[low, high\]/,
 		],
-		['a strange behavior', [{ use: 'reflection', behaviours: ['thinking'] }], /^rewards\[0\]\.behaviours/],
+		['an unknown behavior', [{ use: 'reflection', behaviours: ['thinking'] }], /^rewards\[0\]\.behaviours/],
 		[
-			'a name that is no column',
+			'a name that is not a valid column name',
 			[{ use: 'format', name: '../x' }],
 			/^rewards\[0\]\.name: "name" must be up to 64 letters/,
 		],
 		[
-			'a name twice',
+			'a duplicate name',
 			[{ use: 'format' }, { use: 'accuracy', name: 'format' }],
 			/^rewards\[1\]: The reward "format" is listed twice: give one of them another "name"/,
 		],
 		[
-			'a stretch longer than all',
+			'a soft range longer than the maximum length',
 			[{ use: 'soft-overlong', maxLength: 3, cacheLength: 4 }],
 			/^rewards\[0\]\.cacheLength: .* greater than "maxLength" 3/,
 		],
 		['no target', [{ use: 'length-target' }], /^rewards\[0\]: .* Add "target" or "column"/],
-		['a target without distance', [{ use: 'length-target', target: 0 }], /^rewards\[0\]\.target: .* Add "range"/],
+		['a target of 0 without a range', [{ use: 'length-target', target: 0 }], /^rewards\[0\]\.target: .* Add "range"/],
 		['no schema', [{ use: 'json-schema' }], /^rewards\[0\]: .* Add "schema" or "column"/],
 		[
-			'a scale upside down',
+			'a descending scale',
 			[{ use: 'judge', url: 'http://c', model: 'm', scale: [1, 0] }],
 			/^rewards\[0\]\.scale: .* must be in ascending order/,
 		],
 		[
-			'a prompt without the text',
+			'a prompt without the response',
 			[{ use: 'judge', url: 'http://c', model: 'm', prompt: 'Good?' }],
 			/^rewards\[0\]\.prompt: .*\{response\}/,
 		],
 		['no model', [{ use: 'process' }], /^rewards\[0\]: .* Add either "model" or "url"/],
-		['two models', [{ use: 'process', model: 'm', url: 'http://c' }], /^rewards\[0\]: .* Add either "model" or "url"/],
 		[
-			'a pool without a name',
+			'both a model and a URL',
+			[{ use: 'process', model: 'm', url: 'http://c' }],
+			/^rewards\[0\]: .* Add either "model" or "url"/,
+		],
+		[
+			'a pooling API without a model name',
 			[{ use: 'process', url: 'http://c', api: 'pooling' }],
 			/^rewards\[0\]\.api: .* "modelName"/,
 		],
-		['tags to count where there are none', [{ use: 'tag-count' }], /"tag-count" requires tags/, { template: 'plain' }],
+		[
+			'a tag count for a template without tags',
+			[{ use: 'tag-count' }],
+			/"tag-count" requires tags/,
+			{ template: 'plain' },
+		],
 	];
 	for (const [what, rewards, pattern, more] of faults) {
 		it(`are rejected with ${what}`, () => {
 			const found = faultsOf(rewards, more);
 			assert.ok(
 				found.some((fault) => pattern.test(fault)),
-				found.join('\n') || 'no fault',
+				found.join('\n') || 'no errors',
 			);
 			assert.equal(found.length, 1, found.join('\n'));
 		});

@@ -14,7 +14,7 @@ export interface Reply {
 	readonly references?: unknown;
 }
 
-/** Builds a matching reply. */
+/** Builds a reply in the format that the agent expects. */
 export const reply = ({
 	answer = 'An answer.',
 	missing = [],

@@ -50,14 +50,14 @@ async function played() {
 }
 
 describe('research report', () => {
-	it('matches the stored one', async () => {
+	it('matches the golden file', async () => {
 		const { events } = await played();
 		const report = researchReport(readResearch(events));
 		if (process.env.UPDATE_GOLDEN) await writeFile(golden, report);
 		assert.equal(report, await readFile(golden, 'utf8'));
 	});
 
-	it('contains what the log contains', async () => {
+	it('contains the critiques, references, tool calls and tokens from the log', async () => {
 		const { events } = await played();
 		const result = readResearch(events);
 		assert.deepEqual([result.stop, result.reason], ['complete', 'All rounds are complete.']);
@@ -90,7 +90,7 @@ describe('research report', () => {
 });
 
 describe('untrusted text in Markdown', () => {
-	it('produces only text', () => {
+	it('remains plain text', () => {
 		for (const text of [markdownParagraphs(hostile), markdownLine(hostile)]) {
 			assert.doesNotMatch(text, /(?<!\\)[<>[\]`*_]/);
 			assert.doesNotMatch(text, /https?:|javascript:/);

@@ -52,7 +52,7 @@ test('a completion is dropped for the first applicable reason', () => {
 	assert.equal(why({ completion: '<think>1+2=3</think><answer>3</answer>' }, english(1)), null);
 });
 
-test('for each problem, the first duplicates and then the best completions are kept, in order', () => {
+test('each problem keeps the first of its duplicates, then its best completions, in their original order', () => {
 	const line = (prompt: string, completion: string, reward: number | null) => ({ prompt, completion, reward });
 	const lines = [
 		line('a', 'one', 0.2),

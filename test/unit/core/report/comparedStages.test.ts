@@ -40,13 +40,13 @@ describe('comparison of two evaluations', () => {
 		assert.ok('difference' in longer);
 		assert.deepEqual([longer.questions, longer.difference.mean], [20, 10]);
 		assert.ok(longer.difference.low > 8 && longer.difference.high < 11);
-		// So are numbers of markers, which can differ by more than one per completion.
+		// The same holds for marker counts, which can differ by more than one per completion.
 		const often = evaluation((i) => ({ backtracking: 2 + (i % 3) }));
 		const marked = compareStages(often, low, { measure: 'backtracking' });
 		assert.ok('difference' in marked && marked.difference.high > marked.difference.mean && marked.difference.low > 2);
 	});
 
-	it('requires common questions with something to measure', () => {
+	it('requires common questions that have the measured value', () => {
 		assert.deepEqual(compareStages(high, low, { measure: 'format' }), {
 			reason: 'only 0 questions in common, too few to compare',
 		});
@@ -128,7 +128,7 @@ describe('gain by stage', () => {
 		assert.match(claims?.rows[0]?.[3] ?? '', /^0\.5 → 1: \+0\.500 \(0\.\d+ to 0\.\d+\)$/);
 	});
 
-	it('is reported for several pipelines, one per column, with the number for which the claim holds', () => {
+	it('is reported for several pipelines, one per column, with the number of pipelines for which a claim holds', () => {
 		const report = pipelinesReport([pipeline(1, 10), pipeline(2, 0), pipeline(3, 10)], 0);
 		assert.deepEqual(
 			report.sections.map(({ title }) => title),

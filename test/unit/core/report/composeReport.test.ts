@@ -215,7 +215,7 @@ describe('report inputs', () => {
 		assert.deepEqual(recipeChoices('x'), []);
 	});
 
-	it('summarizes how completions are written', () => {
+	it('summarizes the format, length and language of completions', () => {
 		const sums = new CompletionSums(r1Tags, null);
 		assert.equal(sums.summary(), null);
 		sums.add({ completion: '<think>Wait, this is wrong</think><answer>1</answer>', tokens: 10, truncated: false });
@@ -226,7 +226,7 @@ describe('report inputs', () => {
 		assert.equal(summary?.truncated, 0.5);
 		assert.equal(summary?.tokens, 10);
 		assert.equal(summary?.reflection, 0.5);
-		// The first thinking section in full, and six of the second one's eleven letters.
+		// All of the first thinking section is in one language, and six of the eleven letters in the second one.
 		assert.ok(Math.abs((summary?.consistency ?? 0) - (1 + 6 / 11) / 2) < 1e-9, String(summary?.consistency));
 		const english = new CompletionSums(r1Tags, 'en');
 		english.add({ completion: '<think>two words слово</think><answer>1</answer>', tokens: 1, truncated: false });

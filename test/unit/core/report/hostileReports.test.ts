@@ -48,7 +48,7 @@ const reports: [string, ReportDocument][] = [0, 23, 46, 69].flatMap((begin): [st
 ]);
 
 describe('reports with hostile text in every field', () => {
-	it('hide nothing as Markdown and contain only their own markup', () => {
+	it('contain no hidden characters and only their own markup, in Markdown', () => {
 		for (const [name, report] of reports) {
 			const markdown = reportMarkdown(report);
 			assert.deepEqual(hiddenCharacters(markdown).slice(0, 3), [], name);
@@ -116,7 +116,7 @@ describe('reports with hostile text in every field, in a browser', { skip }, () 
 		page.off('console', said);
 	});
 
-	it('let nothing run or load even if a text were markup', async () => {
+	it('prevent running and loading anything even if a text becomes markup', async () => {
 		await show((reports[0] as [string, ReportDocument])[1]);
 		// The policy does not prevent navigating away from the page.
 		const texts = Object.entries(hostileTexts).flatMap(([name, text]) => (name === 'meta refresh' ? [] : [text]));

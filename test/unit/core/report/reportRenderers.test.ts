@@ -44,7 +44,7 @@ const small: ReportDocument = {
 };
 
 describe('Markdown report', () => {
-	it('matches this text', () => {
+	it('matches the expected text', () => {
 		assert.equal(
 			reportMarkdown(small),
 			`# A &amp; B
@@ -134,7 +134,7 @@ describe('HTML report', () => {
 		assert.match(html, /<a href="#s1"><bdi>One<\/bdi><\/a>/);
 	});
 
-	it('renders a chart as this image', () => {
+	it('renders a chart as the expected SVG', () => {
 		const svg = chartSvg(rewardChart, 'c1');
 		assert.match(svg, /role="img" aria-labelledby="c1-t c1-d"><title id="c1-t">Reward<\/title>/);
 		assert.match(svg, /<desc id="c1-d">0 at step 0, 1 at step 10, between 0 and 1\.<\/desc>/);
@@ -171,7 +171,7 @@ describe('report components', () => {
 		}
 	});
 
-	it('a long curve is averaged over neighbors from the first step to the last', () => {
+	it('a long curve is thinned by averaging neighbors, and still spans the first step to the last', () => {
 		const x = Array.from({ length: 1001 }, (_, i) => i);
 		const y = x.map((value) => (value === 500 ? Number.NaN : value));
 		const points = thinCurve(x, y, 100);

@@ -6,8 +6,8 @@ import { reportHtml } from '../../../../src/core/report/reportHtml.ts';
 import { roundsSection } from '../../../../src/core/report/roundsSection.ts';
 
 /**
- * Builds a report on 60 questions with two samples each: the number with one correct sample, with two, and optionally a
- * judge that knows which.
+ * Builds a report on 60 questions with two samples each. `one` questions have one correct sample and `two` have two.
+ * The optional judge knows which samples are correct.
  */
 function measured(one: number, two: number, judge: boolean): EvaluatedRound['report'] {
 	const samples = Array.from({ length: 120 }, (_, i): EvaluatedSample => {
@@ -47,7 +47,7 @@ test('the selection gain is what a judge adds to a single sample, with its confi
 	]);
 	for (const { gain } of series?.points ?? []) assert.ok(gain && gain.low <= gain.mean && gain.mean <= gain.high);
 	const [first, , last] = series?.points ?? [];
-	assert.ok((last?.gain?.high ?? 1) < (first?.gain?.low ?? 0), 'sixty questions are enough to tell them apart');
+	assert.ok((last?.gain?.high ?? 1) < (first?.gain?.low ?? 0), 'sixty questions are enough to tell the gains apart');
 });
 
 test('without a judge, the majority selects; a single sample leaves nothing to select', () => {
@@ -58,7 +58,7 @@ test('without a judge, the majority selects; a single sample leaves nothing to s
 	assert.equal(evaluationReport([single]).gain, null);
 });
 
-test('a report plots both by round', () => {
+test('a report plots accuracy and selection gain by round', () => {
 	const section = roundsSection(rounds);
 	assert.ok(section);
 	const [, charts, table] = section.blocks;
@@ -85,10 +85,10 @@ test('a report plots both by round', () => {
 	]);
 	const html = reportHtml({ title: 'x', subtitle: 'x', sections: [section] });
 	assert.equal(html.match(/<svg class="chart"/g)?.length, 2);
-	assert.ok(!html.includes('before <b>'), 'names are texts');
+	assert.ok(!html.includes('before <b>'), 'names are escaped');
 });
 
 test('a pipeline report without rounds has no rounds section', () => {
 	assert.equal(roundsSection(rounds.slice(3)), null);
-	assert.equal(roundsSection(rounds.slice(0, 1)), null, 'one round is no curve');
+	assert.equal(roundsSection(rounds.slice(0, 1)), null, 'one round does not make a curve');
 });

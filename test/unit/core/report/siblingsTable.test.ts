@@ -26,7 +26,7 @@ function trained(name: string, accuracies: readonly number[], last: { kl?: numbe
 	return { ...stage(name, 'grpo', ['base']), run: madeRun({ title: name, stages: [own] }) };
 }
 
-/** In it, `dapo` answers `right` of twelve questions correctly, and its start four. */
+/** Returns a pipeline in which `dapo` answers `right` of twelve questions correctly, and the stage before it four. */
 function pipeline(right: number, accuracies: readonly number[], entropy: number): ReportedPipeline {
 	const measure = (name: string, known: number) => ({
 		...stage(`measure-${name}`, 'evaluate', [name]),

@@ -77,10 +77,10 @@ describe('format reward', () => {
 			...bad.map(() => 0),
 		]);
 		assert.deepEqual(formats([row(good, '1', { truncated: true })]), [0]);
-		assert.deepEqual(formats([row(good, '1', { truncated: null })]), [1], 'by its text');
+		assert.deepEqual(formats([row(good, '1', { truncated: null })]), [1], 'judged by its text alone');
 	});
 
-	it('is null for a template without tags, where arbitrary bytes have no format', () => {
+	it('is null for a template without tags, which defines no format', () => {
 		const bytes = row('\u0012\u00ff$k3\u0003 \u007f%q');
 		const none = { think: null, answer: null };
 		assert.equal(formatOf(bytes, parseTrace(bytes.completion, none), none), null);

@@ -108,7 +108,7 @@ describe('multiple-choice', () => {
 		}
 	});
 
-	test('accepts only the letter without option texts', () => {
+	test('accepts only the letter if there are no option texts', () => {
 		assert.equal(value('B. Paris', 'B', {}), 1);
 		assert.equal(value('(B) because it is the capital', 'B', {}), 1);
 		assert.equal(value('B. or C.', 'B', {}), 0);

@@ -63,7 +63,7 @@ describe('soft-overlong (DAPO, equation 13)', () => {
 		for (let n = 0; n < 40; n++) assert.ok(value(n + 1) <= value(n));
 	});
 
-	test('of the thinking ignores the rest', () => {
+	test('for the thinking only, ignores the rest', () => {
 		const thinking = { unit: 'characters', of: 'thinking', maxLength: 10, cacheLength: 4 } as const;
 		near(softOverlongReward(sample(worked('12345678', 'x'.repeat(90))), thinking, r1), -0.5);
 		assert.equal(softOverlongReward(sample('no thinking at all'), thinking, r1), 0);
@@ -107,7 +107,7 @@ describe('length-target', () => {
 		assert.equal(lengthTargetReward(long(500), options, untagged, null), null);
 	});
 
-	test("uses the row's own target before the recipe's, and is null without either", () => {
+	test("prefers the row's own target to the recipe's, and is null without either", () => {
 		const options = { ...base, mode: 'near', range: 10, column: 'n' } as const;
 		const row = (n: unknown) => ({ ...long(10), row: { n } });
 		assert.equal(lengthTargetReward(row(10), options, untagged, null), 1);
@@ -120,7 +120,7 @@ describe('length-target', () => {
 		assert.equal(lengthTargetReward({ ...long(1), row: {} }, without, untagged, null), null);
 	});
 
-	test('missing thinking has length zero, and still counts for the reward', () => {
+	test('missing thinking has length zero and still receives a reward', () => {
 		const options = { ...base, of: 'thinking', mode: 'near' } as const;
 		assert.equal(lengthTargetReward(sample('<answer>7</answer>'), options, r1, null), 0);
 	});

@@ -20,7 +20,7 @@ describe('majority reward', () => {
 		assert.deepEqual(majorityRewards(group('a', '1,000', ' 1000.0 ', '+1000', '7'), r1), [1, 1, 1, 0]);
 	});
 
-	test('counts no completions without a single answer, even if they are most of the group', () => {
+	test('ignores completions without exactly one answer, even if they are most of the group', () => {
 		const samples = [
 			...group('a', null, null, null, '7'),
 			sample('<answer>1</answer><answer>1</answer>', { prompt: 'a' }),

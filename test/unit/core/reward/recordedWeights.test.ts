@@ -64,7 +64,7 @@ describe('reward weights inferred from recorded values', () => {
 		assert.deepEqual([none.weights, none.determined, none.totalsFit], [[1, 1], [false, false], null]);
 		const one = recordedWeights(2, [{ scores: [1, 1], total: 1.25 }], []);
 		assert.deepEqual(one.determined, [false, false]);
-		assert.ok(Math.abs(weigh([1, 1], one.weights) - 1.25) < 1e-9, 'what was logged holds all the same');
+		assert.ok(Math.abs(weigh([1, 1], one.weights) - 1.25) < 1e-9, 'the weights still reproduce the total');
 	});
 
 	it('do not fit if the total is not a weighted sum', () => {
@@ -95,7 +95,7 @@ describe('reward weights inferred from recorded values', () => {
 		assert.deepEqual([found.weights, found.scaled, found.totalsFit], [weights, true, true]);
 	});
 
-	it('ignore advantages of another type and functions that never vary', () => {
+	it('ignore advantages that do not fit and functions that never vary', () => {
 		const random = Random.of(7, 'kinds');
 		const shuffled = credited(random, [1, 0.5], 6).map(({ scores, advantages }) => ({
 			scores,

@@ -17,7 +17,7 @@ describe('the policy as its own judge', () => {
 		assert.equal(verdictProblem(judge, '$& {response}', answered('{problem}$1'), r1Tags), '$& {response}{problem}$1?');
 	});
 
-	it('gives the fraction of verdicts that accept; a verdict without an answer counts as a rejection', () => {
+	it('rewards with the fraction of accepting verdicts; a verdict without an answer counts as a rejection', () => {
 		const verdicts = [answered('1'), answered(' 1 '), answered('0'), '<think>1', answered('11')];
 		assert.equal(selfJudgeReward(judge, verdicts, r1Tags), 0.4);
 	});

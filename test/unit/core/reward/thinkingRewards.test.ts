@@ -104,7 +104,7 @@ describe('reflection', () => {
 		assert.equal(value('wait', { behaviours: ['backtracking'] }), 0);
 	});
 
-	test('as a density, divides by thousands of characters, but by at least one', () => {
+	test('as a density, divides by the length in thousands of characters, or by 1 if that is larger', () => {
 		const filler = 'x'.repeat(3989);
 		assert.equal(value(`wait hmm ${filler}  `, { mode: 'density', cap: 2 }), 0.25);
 		assert.equal(value('wait', { mode: 'density', cap: 2 }), 0.5);
@@ -149,12 +149,12 @@ describe('thinking steps', () => {
 		assert.deepEqual(splitSteps(' \n ', 'lines', 9), []);
 	});
 
-	test('are merged into the last one beyond the maximum', () => {
+	test('beyond the maximum are merged into the last one', () => {
 		assert.deepEqual(splitSteps('a\nb\nc\nd', 'lines', 2), ['a', 'b\nc\nd']);
 		assert.deepEqual(splitSteps('a\nb', 'lines', 1), ['a\nb']);
 	});
 
-	test('are combined into one value', () => {
+	test('have scores that are combined into one value', () => {
 		const scores = [0.5, 0.8, 0.25, 1];
 		assert.equal(aggregateSteps(scores, 'mean'), 0.6375);
 		assert.equal(aggregateSteps(scores, 'min'), 0.25);

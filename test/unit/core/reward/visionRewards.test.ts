@@ -17,7 +17,7 @@ describe('iou', () => {
 	const said = (...boxes: [number[], number][]) =>
 		JSON.stringify(boxes.map(([Position, Confidence]) => ({ Position, Confidence }))).replaceAll('"', "'");
 
-	test('gives the values of Visual-RFT', () => {
+	test('matches the values of Visual-RFT', () => {
 		const two = said([[0, 0, 10, 8], 0.9], [[20, 0, 30, 10], 0.6]);
 		near(value(two), (0.8 + 1) / 2);
 		near(value(two, 'confidence'), (0.9 + 0.6) / 2);
@@ -26,7 +26,7 @@ describe('iou', () => {
 		near(value(missed, 'confidence'), (0.9 + 0.3 + 0.8) / 3);
 	});
 
-	test('is divided by the gold boxes if the answer has fewer', () => {
+	test('is divided by the number of gold boxes if the answer has fewer', () => {
 		near(value(said([[0, 0, 10, 10], 1])), 1 / 2);
 		near(value(said([[0, 0, 10, 10], 1]), 'confidence'), 1);
 	});
@@ -62,7 +62,7 @@ describe('classification', () => {
 	const value = (answer: string, gold: unknown = 'Airbus_A320') =>
 		classificationReward(sample(worked('', answer), { answer: gold }), {}, r1);
 
-	test('compares whole class names in any spelling', () => {
+	test('compares whole class names, ignoring case and punctuation', () => {
 		for (const answer of ['Airbus A320', 'airbus_a-320', ' AIRBUS A320. ', '**Airbus A320**', '\\boxed{Airbus A320}']) {
 			assert.equal(value(answer), 1, answer);
 		}

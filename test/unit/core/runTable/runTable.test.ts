@@ -47,7 +47,7 @@ test('flattens a recipe with any content into values keyed by path', () => {
 	assert.equal(Object.keys(flattenRecipe(wide)).length, 400);
 });
 
-test('columns cover everything the runs have; recipe keys are shown by default only if their values differ', () => {
+test('columns cover all metrics and recipe keys of the runs; recipe keys are shown by default only if their values differ', () => {
 	const rows = [
 		row('a', { recipe: { seed: 1, 'stages[0].beta': 0.1, 'model.width': 64 }, metrics: { reward: 1, kl: 0 } }),
 		row('b', { recipe: { seed: 2, 'stages[0].beta': 0.2, 'model.width': 64 } }),

@@ -118,7 +118,7 @@ function runScript(folder: string, script: string, more: Record<string, string> 
 
 const announce = `printf '{"socket":"/run/a.sock","token":"secret"}\\n'`;
 
-test("ranks join the driver, and the driver's status becomes the job's", {
+test("ranks join the driver, and the driver's exit status becomes the job's", {
 	skip: process.platform === 'win32',
 }, async (context) => {
 	const { folder, run, script } = await stage(

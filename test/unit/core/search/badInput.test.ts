@@ -180,7 +180,7 @@ test('a scorer that throws or returns too few values ends the search, and non-nu
 				if (name === 'self-consistency') return;
 				assert.equal(outcome.stop, 'scorer', name);
 				assert.match(message ?? '', /Scorer odd (failed: out of memory|returned 0 values)/);
-				assert.ok(tree.nodes.length > 1, 'what there was is kept');
+				assert.ok(tree.nodes.length > 1, 'existing nodes are kept');
 			},
 			{ guide: odd },
 		);
@@ -215,7 +215,7 @@ test('running out of time while a judge is slow keeps the votes so far', async (
 	);
 	const { outcome } = await search.result;
 	assert.equal(outcome.stop, 'seconds');
-	assert.equal(outcome.answer, '4', 'without values the first');
+	assert.equal(outcome.answer, '4', 'the first answer, because there are no values');
 	assert.equal(events.filter(({ t }) => t === 'merge').length, 1);
 });
 

@@ -139,7 +139,7 @@ test('a search cut off by its budget can continue with a new one', async () => {
 		assert.deepEqual(stops, ['tokens', 'tokens']);
 		assert.ok(
 			events.every((event, i) => i === 0 || event.at >= (events[i - 1] as TreeEvent).at),
-			'time goes on',
+			'time never goes backward',
 		);
 	}
 });

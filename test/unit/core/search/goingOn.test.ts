@@ -24,14 +24,14 @@ async function into(events: TreeEvent[], options: Partial<SearchOptions> & Pick<
 const twoAnswers = () =>
 	new FunctionPolicy((request, i) => generation(`${drawn(request, i, 1000)} <answer>${drawn(request, i, 2)}</answer>`));
 
-test('merging completions by vote does not close them: later simulations still visit all of them', async () => {
+test('merging completions by vote does not exclude them: later simulations still visit all of them', async () => {
 	const events: TreeEvent[] = [];
 	const search = { strategy: 'mcts', policy: twoAnswers(), params: { simulations: 40, expansions: 6, choose: 'vote' } };
 	const first = await into(events, search);
 	const merged = first.tree.nodes.filter(({ mergedInto }) => mergedInto !== null);
 	assert.equal(merged.length, 4, 'all but one of each answer');
 	const second = await into(events, { ...search, policy: twoAnswers() });
-	assert.equal(second.tree.nodes.length, first.tree.nodes.length, 'nothing had to be made anew');
+	assert.equal(second.tree.nodes.length, first.tree.nodes.length, 'no new nodes were generated');
 	const candidates = events.findLast((event) => event.t === 'select')?.candidates;
 	assert.equal(candidates?.length, 6);
 });
@@ -74,7 +74,7 @@ test('a completion without a value is scored only once', async () => {
 	assert.equal(new Set(asked).size, asked.length);
 });
 
-test('continuing with another backup rule uses its values from that position in the log', async () => {
+test('continuing with another backup rule uses its values from that point of the log on', async () => {
 	const events: TreeEvent[] = [];
 	await into(events, { strategy: 'mcts', policy: twoAnswers(), params: { simulations: 20 } });
 	const before = events.length;

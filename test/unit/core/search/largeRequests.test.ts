@@ -24,7 +24,7 @@ test('requests are split into batches for any number of completions, and a stop 
 	});
 	const { outcome, totals } = await handle.result;
 	assert.equal(outcome.stop, 'stopped');
-	assert.ok(totals.nodes < 2000, `${totals.nodes} nodes were made`);
+	assert.ok(totals.nodes < 2000, `${totals.nodes} nodes were generated`);
 	assert.ok(Math.max(...policy.requests.map(({ n }) => n)) <= 256);
 });
 

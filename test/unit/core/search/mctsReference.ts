@@ -121,8 +121,8 @@ export function referenceMcts(game: Game, rules: ReferenceRules): ReferenceNode 
 }
 
 /**
- * Returns the path of most visited children, with ties broken by higher Q, to a leaf of the game, or [] if it reaches
- * none.
+ * Returns the path of the most visited children to a leaf of the game, with ties broken by higher Q, or [] if no leaf
+ * is reached.
  */
 export function referencePath(root: ReferenceNode, backup: 'mean' | 'max'): string[] {
 	const reaches = (node: ReferenceNode): boolean =>

@@ -101,7 +101,7 @@ test('the end event records whether the answer matches the gold answer', async (
 	}
 });
 
-test('continuing samples n more, or what a truncated log still lacks', async () => {
+test('continuing samples n more completions, or those missing from a truncated log', async () => {
 	const events: TreeEvent[] = [];
 	const first = await run(list, 'best-of-n', {}, { onEvent: (event) => events.push(event) });
 	assert.equal(first.totals.nodes, 7);

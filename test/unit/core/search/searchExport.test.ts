@@ -59,7 +59,7 @@ function treeOf(...nodes: Node[]): SearchTree {
 	return tree;
 }
 
-/** Returns a policy with two first steps: one leads to 6 twice, the other to 5 and 7. */
+/** Returns a tree with two first steps: one leads to 5 and 7, the other to 6 twice. */
 const addition = () =>
 	treeOf(
 		[0, '<think>Count.\n', { score: 0.8 }], // 1
@@ -200,7 +200,7 @@ describe('sibling pairs', () => {
 });
 
 describe('Monte Carlo step labels', () => {
-	it('count the completions through each step and the correct ones', () => {
+	it('count the completions through each step, and how many of them are correct', () => {
 		const counts = completionsOf(addition(), right);
 		assert.deepEqual(
 			counts.map(({ right: r, total }) => `${r}/${total}`),
@@ -237,7 +237,7 @@ describe('Monte Carlo step labels', () => {
 		assert.deepEqual(completionsOf(addition(), rightByScore('none'))[1], { right: 0, total: 0 });
 	});
 
-	it("estimate the policy's success rates from the given number of completions of every step in a solution", async () => {
+	it("estimate the policy's success rates from a given number of completions after every step of a solution", async () => {
 		// From the first step, every other completion is correct; from the incorrect second step, none is.
 		const policy = thoughtPolicy(({ prefix, stop }, i) => {
 			if (stop.includes('\n'))

@@ -43,7 +43,7 @@ const chain =
 /** Returns a policy that generates one fixed text, with or without support for stop strings. */
 const byHeart = (text: string, stops = true) =>
 	new FunctionPolicy(({ prefix, stop, maxTokens }) => {
-		assert.ok(text.startsWith(prefix), `goes on from what was there: ${JSON.stringify(prefix)}`);
+		assert.ok(text.startsWith(prefix), `not a prefix of the text: ${JSON.stringify(prefix)}`);
 		const rest = text.slice(prefix.length);
 		const places = stops ? stop.map((one) => [rest.indexOf(one), one] as const).filter(([at]) => at >= 0) : [];
 		places.sort(([a], [b]) => a - b);
@@ -171,7 +171,7 @@ test('text generated beyond the step is discarded with its tokens and their prob
 	assert.deepEqual([node.text, node.tokens, node.logprob, node.entropy, node.final], ['one\n', 2, -3, 1, false]);
 });
 
-test('generations are split into chains at tokens, and each node has its own tokens', async () => {
+test('generations are split at tokens into chains of nodes, and each node has its own tokens', async () => {
 	const detail: TokenDetail = { text: ['a', 'b', 'c', 'd'], logprob: [-1, -2, -3, -4] };
 	const policy = new FunctionPolicy(() => generation('abcd', { tokens: 5, logprob: -10, detail }));
 	let last: readonly TreeNode[] = [];
@@ -195,7 +195,7 @@ test('generations are split into chains at tokens, and each node has its own tok
 		last.map(({ id }) => id),
 		[3],
 	);
-	// Nodes in a chain count toward the budget, so it is split only as far as there is room.
+	// Nodes in a chain count toward the budget, so a chain is split only as far as the budget allows.
 	const few = await search((s) => s.generate(0, { unit: 'completion', cut: () => [1, 2, 3] }), {
 		policy,
 		budget: { nodes: 2 },
@@ -206,7 +206,7 @@ test('generations are split into chains at tokens, and each node has its own tok
 	);
 });
 
-test('independent texts start over; others continue', async () => {
+test('independent generations start over; others continue the text', async () => {
 	const policy = new FunctionPolicy(({ prefix }) => generation(`${prefix}+`));
 	await search(
 		async (s) => {

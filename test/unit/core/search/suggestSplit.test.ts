@@ -14,7 +14,7 @@ test('the suggested split is the longest unit that occurs several times in a com
 	assert.deepEqual(suggestSplit(samples(sentences), r1Tags), { split: 'sentences', steps: 4 });
 });
 
-test('completions on a single line are split by tokens, and very short ones are not', () => {
+test('completions on a single line are split by tokens, but very short ones are not split', () => {
 	assert.deepEqual(suggestSplit(samples('<think>12+34=46</think><answer>46</answer>', 26), r1Tags), {
 		split: 'tokens-4',
 		steps: 7,
@@ -22,7 +22,7 @@ test('completions on a single line are split by tokens, and very short ones are 
 	assert.deepEqual(suggestSplit(samples('579', 3), r1Tags), { split: 'completion', steps: 1 });
 	assert.equal(suggestSplit(samples('579'), r1Tags), null, 'lengths are unknown');
 	assert.equal(suggestSplit([], r1Tags), null);
-	assert.equal(suggestSplit(samples('  ', 9), r1Tags), null, 'nothing was written');
+	assert.equal(suggestSplit(samples('  ', 9), r1Tags), null, 'the text is blank');
 });
 
 test('a text with too many lines for a search is split by tokens, however long it is', () => {

@@ -26,7 +26,7 @@ const capable: PolicyCapabilities = {
 };
 
 /**
- * A policy that generates the result of a function of the request and the generation's index, within the request's
+ * A policy whose replies are computed by a function of the request and the generation's index, and cut to the request's
  * limits.
  */
 export function thoughtPolicy(

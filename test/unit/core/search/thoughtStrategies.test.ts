@@ -251,7 +251,7 @@ describe('graph of thoughts', () => {
 	it('runs several layers, and keeps the first thoughts if they have no values', async () => {
 		const params = { thoughts: 4, keep: 2, attempts: 2, refine: 0, layers: 3 };
 		const deep = await run({ strategy, params, problem: problem('p'), policy: merging() });
-		// abd and abd from ab and bd; then from these two; the third time the best ones are the same.
+		// Two aggregates (abd) come from ab and bd, then two more from those. After that, the best stay the same.
 		assert.equal(deep.tree.nodes.filter(({ role }) => role === 'aggregate').length, 4);
 		const dumb = thoughtPolicy((request) => (asked(request).includes('Score:') ? 'no' : answered(1)));
 		const { outcome, faults } = await run({ strategy, params: { layers: 1 }, problem: problem('p'), policy: dumb });

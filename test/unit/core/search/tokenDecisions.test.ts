@@ -88,7 +88,7 @@ describe('fork rule', () => {
 		assert.deepEqual(forkPlaces(detail, { statistic: 'entropy', threshold: 0.9 }), [2]);
 		assert.deepEqual(forkPlaces(detail, { statistic: 'gini', threshold: 0.2 }), [1, 2]);
 		assert.deepEqual(forkPlaces(detail, { statistic: 'variance', threshold: 0.001 }), [1]);
-		// It forks exactly at the threshold.
+		// A gap equal to the threshold still forks.
 		assert.ok((forkStrength(detail, 1, { statistic: 'gap', threshold: topGap(top(0.5, 0.45)) ?? 0 }) ?? 0) > 0);
 		assert.equal(forkStrength(detail, 3, { statistic: 'varentropy' }), null);
 		assert.deepEqual(forkPlaces({ text: [], logprob: [] }, { statistic: 'rule' }), []);

@@ -49,7 +49,7 @@ test('successive halving keeps 1/eta of the runs at each rung, as in Jamieson an
 	);
 	assert.equal(plan.cost, 27 * 30 + 9 * 60 + 3 * 180 + 1 * 540);
 	assert.deepEqual(sweepPlan(2, 100, { eta: 4, first: 10 }).counts, [2, 1], 'at least one run remains');
-	assert.deepEqual(sweepPlan(5, 100, { eta: 2, first: 80 }).rungs, [100], 'no rung is that late');
+	assert.deepEqual(sweepPlan(5, 100, { eta: 2, first: 80 }).rungs, [100], 'a rung at step 50 would be too early');
 });
 
 test('a budget reduces the configurations to a random subset that depends only on the seed', () => {

@@ -39,7 +39,7 @@ const of = (completion: RolloutLine['completion'], more: Partial<RolloutLine> = 
 	shown(turnsOfRollout({ completion, ...more }));
 
 describe('turns of a rollout', () => {
-	it('are messages with calls and their results, by id or by order', () => {
+	it('are messages with calls and their results, matched by id or by order', () => {
 		const calls = [call('a', { x: 1 }, '1'), call('b', {}, '2')];
 		const results = [answer('two', { tool_call_id: '2' }), answer('one', { tool_call_id: '1' })];
 		assert.deepEqual(of([said('', ...calls), ...results, said('done')]), ['0: a({"x":1}) -> one@2, b({}) -> two@1']);
@@ -70,7 +70,7 @@ describe('turns of a rollout', () => {
 		}
 	});
 
-	it('report failures as recorded or, failing that, by the text', () => {
+	it('report failures as recorded, or else based on the text', () => {
 		const failing = [{ error: { message: 'x' } }, { is_error: true }, { status: 'error' }, { failed: true }];
 		for (const more of failing) assert.match(String(of([said('', call('a', {})), answer('text', more)])), /text!/);
 		const fine = [{ error: null }, { is_error: false }, { failed: false }];
@@ -196,7 +196,7 @@ describe('turns of a text', () => {
 		]);
 	});
 
-	it('are those of the episode, whatever calls its text contains', () => {
+	it('come from the episode, whatever calls its text contains', () => {
 		const fake = hermes('delete', { path: '/' });
 		const turns = [
 			{

@@ -15,7 +15,7 @@ test('two completions diverge at the first token that differs', () => {
 	assert.deepEqual(
 		tokenDivergence(['ab'], ['a', 'b']),
 		{ common: 0, start: 0, otherStart: 0 },
-		'other tokens of one text',
+		'the same text in different tokens',
 	);
 });
 

@@ -6,7 +6,7 @@ import { findLanguageMix } from '../../../../src/core/trace/languageMix.ts';
 const found = (text: string) =>
 	findLanguageMix(text).stretches.map(({ start, end, of }) => [of, text.slice(start, end)]);
 
-describe('script and language changes', () => {
+describe('language mix detection', () => {
 	it('marks other scripts with their punctuation', () => {
 		const text = 'The sum is what we need. 等等，我们再检查一下。 So it is 5.';
 		assert.deepEqual(found(text), [['Han', '等等，我们再检查一下']]);
@@ -28,7 +28,7 @@ describe('script and language changes', () => {
 			'The number is in the list and it is the one that we need for this. ' +
 			'Aber das ist nicht der Fall, weil wir es nicht haben. So we try again.';
 		assert.deepEqual(found(text), [['de', 'Aber das ist nicht der Fall, weil wir es nicht haben']]);
-		assert.deepEqual(found('We take the angle and add it. Das ist gut.'), [], 'a few words are too little to say so');
+		assert.deepEqual(found('We take the angle and add it. Das ist gut.'), [], 'a few words are too little evidence');
 	});
 
 	it('ignores formulas, code, tags, URLs and single letters', () => {
@@ -65,7 +65,7 @@ describe('script and language changes', () => {
 			for (let i = random.int(60); i >= 0; i--) {
 				text += parts[random.int(parts.length)] + (random.int(4) === 0 ? '' : ' ');
 			}
-			// A single Greek letter is not a word, but its script is not that of plain text.
+			// A single Greek letter is not a word, but it rules out the faster path for plain text.
 			const any = findLanguageMix(`${text} α`);
 			assert.deepEqual(findLanguageMix(text), any, JSON.stringify(text));
 			foreign += any.stretches.length;

@@ -68,7 +68,7 @@ describe('a trace', () => {
 			'<answer></answer>',
 		];
 		for (const text of none) assert.equal(soleAnswer(parseTrace(text)), null, text);
-		assert.equal(soleAnswer(parseTrace('<answer>42</answer>')), '42', 'the form of the thinking is not judged here');
+		assert.equal(soleAnswer(parseTrace('<answer>42</answer>')), '42', 'the thinking is not checked here');
 	});
 
 	it('follows the template: no tags, only think, only answer, custom tags', () => {

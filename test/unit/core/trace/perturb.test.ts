@@ -19,7 +19,7 @@ const thinkOf = (text: string | null) => /<think>(.*)<\/think><answer>37<\/answe
 const sorted = (steps: readonly { text: string }[]) => steps.map(({ text }) => text).sort();
 
 describe('trace perturbations', () => {
-	it('corrupt a fraction of the digits, each to a different one', () => {
+	it('replace a fraction of the digits, each with a different one', () => {
 		for (const [share, expected] of [
 			['1', 12],
 			['0.5', 6],
@@ -57,7 +57,7 @@ describe('trace perturbations', () => {
 		assert.deepEqual(sorted(shuffled), sorted(steps));
 		assert.ok(
 			shuffled.every(({ text }, i) => text !== steps[i]?.text),
-			'none stays where it was',
+			'no step stays in place',
 		);
 		const two = stepsOf(thinkOf(change('shuffle-steps:0.5')) as string);
 		assert.equal(two.filter(({ text }, i) => text !== steps[i]?.text).length, 2);
@@ -109,7 +109,7 @@ describe('trace perturbations', () => {
 		}
 	});
 
-	it('are labeled with their fraction', () => {
+	it('are named by their type and optional fraction', () => {
 		assert.deepEqual(parsePerturbation('shuffle-steps'), { kind: 'shuffle-steps', share: 1 });
 		for (const text of [
 			'',

@@ -33,7 +33,7 @@ describe('text steps', () => {
 		assert.throws(() => splitSteps('abc', 'tokens-2'), { reason: 'missing' });
 	});
 
-	it('have ids that labels refer to', () => {
+	it('have rules with ids that labels refer to', () => {
 		assert.deepEqual([...namedStepRules, 'tokens-64'].map(stepRule), [...namedStepRules, 'tokens-64']);
 		assert.deepEqual(
 			['', 'line', 'tokens-0', 'tokens-', 'tokens-1e3', 'tokens-64 '].map(stepRule),
@@ -77,8 +77,8 @@ describe('completion steps', () => {
 			],
 		);
 		for (const { start, end, text: step } of steps) assert.equal(text.slice(start, end), step);
-		assert.deepEqual(texts(completionSteps('a\nb', tags, 'lines')), ['a', 'b'], 'without tags in it, all of it');
-		assert.deepEqual(texts(completionSteps('<think>a\nb', tags, 'lines')), ['a', 'b'], 'thinking that was cut off');
+		assert.deepEqual(texts(completionSteps('a\nb', tags, 'lines')), ['a', 'b'], 'the whole text if it has no tags');
+		assert.deepEqual(texts(completionSteps('<think>a\nb', tags, 'lines')), ['a', 'b'], 'truncated thinking');
 	});
 
 	it('are split by tokens within the thinking', () => {

@@ -25,7 +25,7 @@ test('thinking and answer are separated, wherever the text is cut into pieces', 
 	for (let i = 0; i <= whole.length; i++) assert.deepEqual(read([whole.slice(0, i), whole.slice(i)]), split, String(i));
 });
 
-test('text without tags, cut-off tags and unknown tags stay text', () => {
+test('text without tags, incomplete tags and unknown tags stay text', () => {
 	assert.deepEqual(read(['a <b> c', ' <thi']), ['text: a <b> c <thi']);
 	assert.deepEqual(read(['<think>never ends', ' </thin']), ['thinking: never ends </thin']);
 	assert.deepEqual(read([whole], null), [`text: ${whole}`]);

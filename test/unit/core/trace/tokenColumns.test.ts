@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { tokenKl, tokenRatios } from '../../../../src/core/trace/tokenColumns.ts';
 
-test('ratios are trainer to sampler, and require both to be recorded', () => {
+test('ratios are of trainer to sampler probabilities, and require both to be recorded', () => {
 	assert.equal(tokenRatios({ logprob: [-1] }), null);
 	const ratios = tokenRatios({ logprob: [-1, -2, null, -1], oldLogprob: [-1, -1, -1] });
 	assert.deepEqual(ratios, [1, Math.exp(1), null, null]);
-	assert.deepEqual(tokenRatios({ logprob: [-1e6], oldLogprob: [0] }), [null], 'what is not finite is no number');
+	assert.deepEqual(tokenRatios({ logprob: [-1e6], oldLogprob: [0] }), [null], 'a ratio that is not finite is null');
 });
 
 test("KL is k3 against the reference, never negative, and uses the trainer's values if available", () => {

@@ -69,7 +69,7 @@ describe('table-based trace counts', () => {
 		}
 	});
 
-	it('support a text with 300,000 words and one of 10 MB without spaces', () => {
+	it('handle a text with 300,000 words and one of 10 MB without spaces', () => {
 		assert.equal(counter.repetition('a '.repeat(300_000)), findRepetition('a '.repeat(300_000)).share);
 		assert.equal(counter.repetition('a'.repeat(10 << 20)), null);
 	});

@@ -115,7 +115,7 @@ describe('a real Reflexion agent transcript', () => {
 		assert.deepEqual(
 			five?.at.map(({ message }) => message),
 			[5, 3],
-			'told once for both revisions',
+			'reported once for both revisions',
 		);
 	});
 
@@ -311,7 +311,7 @@ describe('critique', () => {
 		assert.deepEqual(titles(draft(content), draft(content)), []);
 	});
 
-	test('that is carried over or changed nothing is reported', () => {
+	test('that is carried over or had no effect is reported', () => {
 		assert.deepEqual(titles(draft(), draft({ answer: 'Two.' })), ['The critique was repeated']);
 		assert.deepEqual(titles(draft(), draft({ reflection: { missing: 'Names.', superfluous: '' } })), [
 			'The critique had no effect',
@@ -344,7 +344,7 @@ describe('citations', () => {
 	};
 	const both = ['https://example.org/a', 'https://www.example.org/b/'];
 
-	test('contain what their sources say', () => {
+	test('that agree with their sources are supported', () => {
 		const { verdicts: result, titles } = verdicts(
 			"Solar panels in Spain produced 41 terawatt hours [1]. Wind turbines supply most of Denmark's electricity [2].",
 			both,

@@ -177,7 +177,7 @@ describe('invalid input', () => {
 		assert.equal(file.faults.length, 1);
 	});
 
-	test('input without messages is rejected with one message', () => {
+	test('input without messages is rejected with a single error', () => {
 		refuses('', /log does not contain a list of messages\. .*Open a chat log in JSON/);
 		refuses('just words', /does not contain a list of messages/);
 		refuses('{"a": 1}', /No list of messages found/);

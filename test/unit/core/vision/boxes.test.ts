@@ -100,7 +100,7 @@ describe('the boxes in an answer', () => {
 		assert.ok(performance.now() - since < 2000);
 	});
 
-	test('can also come decoded from the dataset, but must have an area', () => {
+	test('can also be decoded gold boxes from the dataset, which must have an area', () => {
 		assert.equal(goldBoxes([[1, 2, 3, 4]])?.length, 1);
 		assert.equal(goldBoxes({ bbox: [1, 2, 3, 4] })?.length, 1);
 		assert.deepEqual(goldBoxes([]), []);
@@ -123,7 +123,7 @@ describe('matching', () => {
 			named(null, 0.5, 20, 0, 30, 4),
 			named(null, 0.2, 0, 0, 10, 8),
 		];
-		// The best box comes second, so its gold box is taken. The third overlaps by 0.4, and the fourth is a duplicate.
+		// A more confident box takes the gold box of the first. The third overlaps by 0.4; the fourth is a duplicate.
 		assert.deepEqual(
 			matchBoxes(given, gold, 0.5).map(({ box: { confidence }, gold: place, iou }) => [confidence, place, iou]),
 			[

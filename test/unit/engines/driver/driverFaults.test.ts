@@ -16,7 +16,7 @@ const changes = {
 	checkpoint: { every: 2, keep: 2 },
 };
 
-/** Trainer faults and the errors expected in their runs. */
+/** Trainer faults and the error that each run reports. */
 const faults: [fault: string, reason: string, message: RegExp, action: RegExp][] = [
 	['token', 'internal', /status 1, before training started.*The token does not belong to this run/, /engine\.log/],
 	['version', 'version', /version 1 of the trainer link, but the trainer uses version 2/, /Update Reasoning Lab/],
@@ -81,7 +81,7 @@ it('a full disk ends the run while the trainer continues, without gaps in the wr
 	assert.ok(last > 2 && last < 40, `${last}`);
 	assert.deepEqual(steps, [...steps.keys()]);
 	const whole = (await readdir(rollouts)).filter((name) => name.endsWith('.jsonl'));
-	// The step whose rollouts did not fit is in the metrics, but nothing builds on it.
+	// The step whose rollouts did not fit is in the metrics, but no checkpoint includes it.
 	assert.equal(whole.length, last - 1);
 	for (const { step } of await listCheckpoints(run)) assert.ok(step < last, `${step}`);
 	assert.deepEqual(await place.trainers(), []);

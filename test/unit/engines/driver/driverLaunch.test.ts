@@ -30,7 +30,7 @@ it('the CLI launches the program the recipe requests: run, resume, branch, and r
 	const onnx = await work.run(context, 'export-onnx', checkpoint);
 	assert.equal(onnx.status, 2);
 	assert.match(onnx.stderr, /is a PyTorch checkpoint/);
-	// An embedded-engine run cannot start from this checkpoint and reports that.
+	// The embedded engine cannot start from this checkpoint and reports that.
 	const other = await work.run(
 		context,
 		'run',

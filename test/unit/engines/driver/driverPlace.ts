@@ -116,7 +116,7 @@ export function connected(run: string): Promise<ControlClient> {
 	}, `the control endpoint of ${run}`);
 }
 
-/** Everything that a repeated run must reproduce exactly, which excludes times. */
+/** Everything that a repeated run must reproduce exactly. Times are not included. */
 export async function outcomeOf(run: string): Promise<Record<string, unknown>> {
 	const hashes: Record<string, string> = {};
 	for (const folder of ['rollouts', 'evaluations']) {

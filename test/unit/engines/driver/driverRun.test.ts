@@ -25,7 +25,7 @@ const whole = (async () => {
 	return run;
 })();
 
-it('a run by another program looks like any other run: record, metrics, rollouts, evaluations, checkpoints', async () => {
+it('a run with an external trainer has everything that other runs have: record, metrics, rollouts, evaluations, checkpoints', async () => {
 	const run = await whole;
 	const record = await readRecord(run);
 	assert.equal(record.engine, 'pytorch');
@@ -113,7 +113,7 @@ it('killing the driver also ends its trainer, and a resumed run ends as if unint
 	assert.equal((await place.trainers()).length, 1);
 	engine.kill('SIGKILL');
 	await engine.exit;
-	await eventually(async () => (await place.trainers()).length === 0, 'the end of the trainer');
+	await eventually(async () => (await place.trainers()).length === 0, 'the trainer exits');
 	const again = await place.run('--run', run, '--resume');
 	assert.equal(again.code, 0, again.stderr);
 	assert.deepEqual(await outcomeOf(run), await outcomeOf(await whole));
@@ -130,8 +130,8 @@ it('a second SIGTERM ends the driver and the trainer immediately', async () => {
 	await eventually(async () => {
 		engine.kill('SIGTERM');
 		return engine.process.signalCode !== null;
-	}, 'the end of the driver');
-	await eventually(async () => (await place.trainers()).length === 0, 'the end of the trainer');
+	}, 'the driver exits');
+	await eventually(async () => (await place.trainers()).length === 0, 'the trainer exits');
 });
 
 it('a run branched from another run owns a copy of the checkpoint, records its parent, and ends the same', async () => {

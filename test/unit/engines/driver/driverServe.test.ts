@@ -22,7 +22,7 @@ const short = {
 	checkpoint: { every: 2, keep: 3 },
 };
 
-/** Starts a trainer outside of the driver that joins it. */
+/** Starts a trainer that joins a running driver. */
 function joining(announcement: string, fault = '') {
 	const { socket, token } = decodeOrThrow(joinAnnouncementSchema, JSON.parse(announcement), 'The announcement');
 	return spawn('python3', [scripted], {
@@ -36,7 +36,7 @@ function joining(announcement: string, fault = '') {
 	});
 }
 
-it('a joined driver runs like any other; if its trainer disappears, it exits and leaves a resumable run', async () => {
+it('a driver that a trainer joins gives the same results; if the trainer disappears, it exits and leaves a resumable run', async () => {
 	const alone = await place.prepare(short);
 	assert.equal((await place.run('--run', alone)).code, 0);
 
@@ -59,7 +59,7 @@ it('a joined driver runs like any other; if its trainer disappears, it exits and
 	assert.deepEqual(await outcomeOf(run), await outcomeOf(alone));
 });
 
-it('a driver that can no longer be joined exits', async () => {
+it('a driver exits if no trainer can join it anymore', async () => {
 	const run = await place.prepare(short);
 	const driver = place.start('--run', run, '--join');
 	await driver.firstLine;
@@ -82,7 +82,7 @@ it('a checkpoint is served by the engine that wrote it, until the client dispose
 	assert.ok(!served.client.engine.capabilities.includes('run/status'));
 	assert.equal((await place.trainers()).length, 1);
 	served.dispose();
-	await eventually(async () => (await place.trainers()).length === 0, 'the end of the trainer');
+	await eventually(async () => (await place.trainers()).length === 0, 'the trainer exits');
 });
 
 it('a trainer that cannot serve reports the reason to the client', async () => {

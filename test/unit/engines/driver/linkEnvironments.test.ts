@@ -103,7 +103,7 @@ describe('the environment of a run', async () => {
 });
 
 describe('the environment of a run in TypeScript', () => {
-	it('is copied with its imports, and has the tools that a trainer asks for', async () => {
+	it('is copied with its imports, and answers all requests of a trainer', async () => {
 		const folder = await rewardFolder();
 		await mkdir(join(folder, 'model'));
 		await writeFile(join(folder, 'rows.jsonl'), '{"prompt": "Guess.", "answer": null}\n');
@@ -136,7 +136,7 @@ describe('a recipe with an environment', () => {
 	};
 	const cases: readonly [string, object, RegExp][] = [
 		['with a chat template on the embedded engine', { engine: 'embedded' }, /"chat" needs a chat template/],
-		['in another file', { environment: { file: 'x.py' } }, /"x\.py" is not an environment file/],
+		['in a file that is not an environment', { environment: { file: 'x.py' } }, /"x\.py" is not an environment file/],
 		['without a chat template', { template: 'plain' }, /Tool calls require a chat template/],
 		[
 			'in processes that share the model',
@@ -154,10 +154,10 @@ describe('a recipe with an environment', () => {
 			/one prompt per group/,
 		],
 		['in an rloo stage', { stages: [{ type: 'rloo', steps: 2, learning_rate: 1e-3 }] }, /Only grpo stages/],
-		['that is missing', { environment: undefined }, /The reward "environment" requires an "environment"/],
+		['reward but no environment', { environment: undefined }, /The reward "environment" requires an "environment"/],
 	];
 	for (const changes of [{}, { pytorch: { processes: 2 } }, { engine: 'ray', ray: { workers: 2 } }]) {
-		it(`is valid ${JSON.stringify(changes)}`, () => assert.deepEqual(faults(changes), []));
+		it(`is valid with ${JSON.stringify(changes)}`, () => assert.deepEqual(faults(changes), []));
 	}
 	for (const [what, changes, message] of cases) {
 		it(`${what} is rejected`, () => {

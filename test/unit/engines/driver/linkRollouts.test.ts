@@ -27,8 +27,8 @@ function line(index: number, tokens: number | null, more: object = {}): Line {
 }
 
 /**
- * Builds a block with one completion per list of token strings; the numbers, by name, cover the tokens of all
- * completions.
+ * Builds a block with one completion per list of token strings. Each list of numbers has one value for every token of
+ * every completion.
  */
 function block(texts: readonly (readonly string[])[], numbers: Record<string, readonly number[]>): RolloutBlock {
 	const all = texts.flat();

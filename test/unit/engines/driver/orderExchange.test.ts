@@ -10,7 +10,7 @@ it('sends orders one at a time and returns each answer to its requester', async 
 	const question = orders.open([]);
 	const generated = orders.give({ do: 'generate', params: { n: 1 } });
 	assert.deepEqual(await question, { orders: [{ do: 'generate', id: 1, params: { n: 1 } }] });
-	// Ordered before the trainer asked again, so it is sent with the next question.
+	// This order is placed before the trainer asks again, so it is sent in reply to the next question.
 	const scored = orders.give({ do: 'score', params: {} });
 	assert.deepEqual(await orders.open([{ id: 1, value: 'text' }]), { orders: [{ do: 'score', id: 2, params: {} }] });
 	assert.equal(await generated, 'text');

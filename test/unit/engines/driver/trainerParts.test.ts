@@ -40,7 +40,7 @@ it('messages pass the guard however they are split; oversized and malformed mess
 	}
 });
 
-it('large training problems are sent in parts of at least one problem', () => {
+it('large training problems are sent in several parts, each with at least one problem', () => {
 	const problem = (size: number) => ({ prompt: 'p', answer: '1', solution: null, row: { text: 'x'.repeat(size) } });
 	const given = (size: number, count: number) => {
 		const source = { training: () => problem(size), heldOut: (n: number) => new Array(n).fill(problem(size)) };
@@ -140,7 +140,7 @@ it('a trainer runs without telemetry or stray Python settings, and has network a
 	assert.equal(trainerEnvironment({ ...options, recipe: hub }).HF_HUB_OFFLINE, undefined);
 });
 
-it("the driver's own arguments are separated from those of every engine", () => {
+it("the driver's own arguments are separated from those that every engine accepts", () => {
 	assert.deepEqual(takeDriverArguments(['--run', 'r', '--join', '--resume', '--requests', 'q'], '/w'), {
 		options: { join: true, requests: '/w/q' },
 		rest: ['--run', 'r', '--resume'],

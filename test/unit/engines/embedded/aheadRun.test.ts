@@ -13,13 +13,13 @@ const grpo = { type: 'grpo', steps: 9, num_generations: 4, prompts_per_step: 4, 
 const recipe = (...stages: readonly object[]) => ({
 	...tinyRecipe,
 	workers: 2,
-	// Differs within most groups.
+	// Rewards differ within most groups.
 	rewards: [{ use: 'length-target', target: 3, range: 10 }],
 	stages: [sft, ...stages],
 	checkpoint: { every: 2, keep: 3 },
 });
 
-test('with max_staleness 0, sampling ahead is off, and the results match those of a run without the keys', async () => {
+test('max_staleness 0 turns off sampling ahead, and the results are the same as with the defaults', async () => {
 	const plain = await uninterrupted(place, recipe(grpo), true);
 	const keys = { max_staleness: 0, vllm_importance_sampling_correction: false };
 	const zero = await uninterrupted(place, recipe({ ...grpo, ...keys }), true);
@@ -37,7 +37,7 @@ test('batches are sampled up to max_staleness updates ahead, with any number of 
 		const value = values['sample/staleness_max'];
 		return value === undefined ? [] : [[step, value]];
 	});
-	// First two batches ahead, of two updates each; then three batches ahead, of one update each.
+	// The first stage samples up to two batches of two updates ahead; the second, three batches of one update.
 	const first = [21, 23, 25, 27, 29, 31].map((step, i) => [step, Math.min(2 * i, 4)]);
 	assert.deepEqual(staleness, [...first, [32, 0], [33, 1], [34, 2], [35, 3]]);
 	for (const [step, value] of staleness) {

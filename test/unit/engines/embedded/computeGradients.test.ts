@@ -188,8 +188,8 @@ test('the distillation loss matches its formula', async () => {
 	const student = await Program.compile(gradientProgram(tinyShape, { kind: 'sft' }, 'float64'));
 	const v = tinyShape.vocabulary;
 	/**
-	 * Computes the log-probability of every token at every position with a program that returns one target token at a
-	 * time.
+	 * Computes the log-probability of every token at every position. The program returns only that of the target, so it
+	 * runs once for each token.
 	 */
 	const at = async (divisor: number): Promise<number[]> => {
 		const whole = new Array<number>(rows * tokens * v);
@@ -263,8 +263,8 @@ function sftInputs(inputs: Readonly<Record<string, Feed>>): Record<string, Feed>
 }
 
 /**
- * Returns the first-update loss as a function of the parameters, with the old log-probabilities fixed at those of
- * `flat`.
+ * Returns the first-update loss as a function of the parameters. The old log-probabilities stay fixed at their values
+ * for `flat`.
  */
 async function frozenRatio(
 	variant: GradientVariant & { kind: 'grpo' },

@@ -41,8 +41,8 @@ export function packedFeeds(rows: readonly Sequence[]): Record<string, Feed> {
 }
 
 /**
- * Rows with every kind of sharing: a common prompt, and with it a completion prefix or a whole completion. Other rows
- * have their own prompts, one of them a single token long.
+ * Rows with every kind of sharing: some share a prompt, and of these, some also share a completion prefix or a whole
+ * completion. Other rows have their own prompts, one of which is a single token long.
  */
 export const sharingRows: readonly Sequence[] = [
 	{ tokens: [1, 5, 3, 2, 6, 4, 4, 2], promptLength: 3 },

@@ -34,7 +34,7 @@ async function learner(workers: number): Promise<Learner> {
 
 after(() => Promise.all([...learners.values()].map((shared) => shared.dispose())));
 
-/** Builds a request with prompts of different lengths, each repeated, not aligned with the micro-batches. */
+/** Builds a request that repeats prompts of different lengths and is not aligned with the micro-batches. */
 function request(step: number, overrides: Partial<SampleRequest> = {}): SampleRequest {
 	const random = Random.of('prompts', step);
 	const distinct = Array.from({ length: 4 }, (_, i) => [1, ...Array.from({ length: 1 + i }, () => 3 + random.int(4))]);
@@ -94,7 +94,7 @@ test('restored state continues bit-identically', async () => {
 	assert.deepEqual(await train(other, 1, 3), expected);
 	assert.deepEqual(await other.state(), await one.state());
 	await other.dispose();
-	// Restore into the same learner too, when its workers hold the later weights.
+	// Also restore into the same learner, whose workers hold later weights.
 	await one.sample(request(1));
 	await one.restore(state);
 	assert.deepEqual(await train(one, 1, 3), expected);

@@ -39,7 +39,7 @@ import { differenceError, type Feed, normals, Program } from './computeHarness.t
 
 interface Case {
 	readonly name: string;
-	/** Variable shapes; a name is a size known only at run time, 3 for rows and 2 for tokens. */
+	/** Shapes of the inputs. A name is a size known only at run time: 3 for rows, 2 for tokens. */
 	readonly inputs: readonly (readonly (number | 'rows' | 'tokens')[])[];
 	/** Whether to keep the arguments of log, sqrt and division away from 0. */
 	readonly positive?: boolean;

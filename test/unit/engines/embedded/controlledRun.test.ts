@@ -30,7 +30,7 @@ async function connect(run: string): Promise<ControlClient> {
 	const record = await eventually(async () => {
 		const found = await readRecord(run).catch(() => null);
 		return found?.status === 'running' ? found : null;
-	}, 'the run works');
+	}, 'the run starts');
 	return connectRun(run, record, 'test');
 }
 
@@ -44,7 +44,7 @@ test('pause, checkpoint, hyperparameters, policy requests and stop work over the
 
 	const running = await client.request('run/status', {});
 	assert.equal(running.status, 'running');
-	await eventually(async () => (await client.request('run/status', {})).step > running.step, 'steps pass');
+	await eventually(async () => (await client.request('run/status', {})).step > running.step, 'the run progresses');
 
 	const paused = await client.request('run/pause', {});
 	assert.equal(paused.status, 'paused');
@@ -89,7 +89,7 @@ test('pause, checkpoint, hyperparameters, policy requests and stop work over the
 	assert.deepEqual(event?.changes, { learning_rate: 5e-4, temperature: 1.5 });
 
 	assert.equal((await client.request('run/continue', {})).status, 'running');
-	await eventually(async () => (await readMetrics(run)).some(({ step }) => step >= fromStep), 'it goes on');
+	await eventually(async () => (await readMetrics(run)).some(({ step }) => step >= fromStep), 'the run continues');
 	const trained = (await readMetrics(run)).filter(({ step }) => step > 0);
 	const rates = trained.map(({ step, values }) => [step, values.learning_rate] as const);
 	assert.deepEqual(new Set(rates.filter(([step]) => step < fromStep).map(([, rate]) => rate)), new Set([1e-3]));
@@ -194,7 +194,7 @@ test('a second SIGTERM ends the engine immediately', async () => {
 	const slow = { ...longRecipe, stages: [{ ...longRecipe.stages[0], prompts_per_step: 2000 }] };
 	const run = await place.prepare(slow);
 	const engine = place.start('--run', run);
-	await eventually(async () => (await readRecord(run).catch(() => null))?.status === 'running', 'the run works');
+	await eventually(async () => (await readRecord(run).catch(() => null))?.status === 'running', 'the run starts');
 	await new Promise((resolve) => setTimeout(resolve, 200));
 	engine.kill('SIGTERM');
 	// On a busy machine, signals that follow each other closely arrive as one.
@@ -236,7 +236,7 @@ test('two runs queued for a device train one after the other', {
 	const queued = { ...longRecipe, whenBusy: 'queue' };
 	const [a, b] = [await place.prepare(queued, 'a'), await place.prepare({ ...shortRecipe, whenBusy: 'queue' }, 'b')];
 	const first = place.start('--run', a);
-	await eventually(async () => (await readMetrics(a)).length > 0, 'the first run works');
+	await eventually(async () => (await readMetrics(a)).length > 0, 'the first run trains');
 	const second = place.start('--run', b);
 	const waiting = await eventually(async () => {
 		const record = await readRecord(b).catch(() => null);
@@ -244,7 +244,7 @@ test('two runs queued for a device train one after the other', {
 	}, 'the second run waits');
 	assert.match(waiting.device, new RegExp(`waiting for cpu \\(process ${first.process.pid}\\)`));
 	const before = (await readMetrics(a)).length;
-	await eventually(async () => (await readMetrics(a)).length > before, 'the first run goes on');
+	await eventually(async () => (await readMetrics(a)).length > before, 'the first run continues');
 	assert.deepEqual(await readMetrics(b), []);
 	first.kill('SIGTERM');
 	assert.equal((await first.exit).code, 0);
@@ -259,9 +259,12 @@ test('a run waiting for a device can be stopped', { skip: process.platform !== '
 	const queued = { ...longRecipe, whenBusy: 'queue' };
 	const [a, b] = [await place.prepare(queued, 'a'), await place.prepare(queued, 'b')];
 	place.start('--run', a);
-	await eventually(async () => (await readMetrics(a)).length > 0, 'the first run works');
+	await eventually(async () => (await readMetrics(a)).length > 0, 'the first run trains');
 	const second = place.start('--run', b);
-	await eventually(async () => (await readRecord(b).catch(() => null))?.device.startsWith('waiting'), 'it waits');
+	await eventually(
+		async () => (await readRecord(b).catch(() => null))?.device.startsWith('waiting'),
+		'the second run waits',
+	);
 	second.kill('SIGTERM');
 	assert.equal((await second.exit).code, 0);
 	assert.equal((await readRecord(b)).status, 'stopped');

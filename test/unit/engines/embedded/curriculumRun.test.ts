@@ -13,7 +13,7 @@ const grpo = { type: 'grpo', steps: 6, num_generations: 4, prompts_per_step: 4, 
 const recipe = (...stages: readonly object[]) => ({
 	...tinyRecipe,
 	workers: 2,
-	// Differs within most groups, so pass rates are fractions.
+	// Rewards differ within most groups, so pass rates are fractions.
 	rewards: [{ use: 'length-target', target: 3, range: 10 }],
 	stages: [sft, ...stages],
 	checkpoint: { every: 2, keep: 3 },
@@ -34,7 +34,7 @@ test('pass rates survive kills, including those of batches sampled ahead, with a
 		lines.map(({ values }) => values['curriculum/new'] !== undefined),
 		[...new Array<boolean>(11).fill(true), false, false],
 	);
-	// Batches are sampled ahead, but the second one already knows the results of the first.
+	// Although batches are sampled ahead, the second one is chosen using the results of the first.
 	const fresh = lines.map(({ values }) => values['curriculum/new']);
 	assert.equal(fresh[0], 1);
 	assert.ok((fresh[1] as number) < 1, fresh.join(' '));

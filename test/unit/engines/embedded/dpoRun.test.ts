@@ -47,7 +47,7 @@ test('the policy learns the preferences, including held-out pairs, against its i
 	assert.ok((held.at(-1) as number) >= 0.95, `${held.join(', ')}`);
 	assert.ok((last?.['eval/rewards/margins'] as number) > 0.5);
 	assert.ok((last?.['eval/loss'] as number) < 0.6);
-	assert.ok(Number.isFinite(last?.['eval/heldout/accuracy']), 'held-out accuracy is measured as ever');
+	assert.ok(Number.isFinite(last?.['eval/heldout/accuracy']), 'held-out accuracy is still measured');
 	const margin = (last?.['rewards/chosen'] as number) - (last?.['rewards/rejected'] as number);
 	assert.ok(Math.abs(margin - (last?.['rewards/margins'] as number)) < 1e-9);
 	const checkpoints = await listCheckpoints(run);

@@ -141,7 +141,7 @@ test('a run trains on episodes, and its rollouts record the turns and the tokens
 				calls.map(({ name }, i) => [name, results[i]?.content, results[i]?.failed]),
 			),
 		);
-		// Calls in a final message that were not made have no result.
+		// Calls that a final message requests but that are not made have no result.
 		const unmade = shown.slice(episode.turns?.length);
 		assert.ok(unmade.length <= (episode.stop === 'turns' || episode.stop === 'length' ? 1 : 0));
 		assert.ok(unmade.every(({ calls }) => calls.every(({ result }) => result === null)));
@@ -216,7 +216,7 @@ test('a killed run resumes to the same numbers, and the number of workers does n
 	assert.deepEqual(outcome, whole.outcome);
 });
 
-test('episodes whose environment fails get no reward and are not trained on; the others are', async () => {
+test('episodes whose environment fails get no reward and are not trained on, but all others are', async () => {
 	const run = await place.prepare({
 		...recipe,
 		dataset: { path: 'faulty.jsonl' },
@@ -318,7 +318,7 @@ test('rewards judge what the policy wrote, not the answers of a hostile tool, in
 	assert.match(remarks.join(), /^"environment" is the environment's reward/);
 });
 
-test('a run whose rows have no solutions reports that it learns from random calls', async () => {
+test('a run whose rows have no solutions reports that its demonstrations consist of random calls', async () => {
 	await writeFile(
 		join(place.folder, 'unsolved.jsonl'),
 		rows.map((row) => JSON.stringify({ ...row, calls: 'guess 2' })).join('\n'),
@@ -400,8 +400,7 @@ function checkTurnCredit(episodes: readonly { line: RolloutLine; episode: Rollou
 }
 
 test('episodes are played while others are trained on, environment answers are learned, and a failed batch is played again', async () => {
-	// Batches are played ahead of each other and of evaluations, with the same environment.
-	// Turns have their own advantages.
+	// Batches are played ahead of updates and evaluations, with the same environment. Each turn has its own advantage.
 	const stage = { ...grpo, steps: 16, max_staleness: 8, world_model_coeff: 0.5, beta: 0, credit_assignment: 'turn' };
 	const ahead = { ...recipe, stages: [recipe.stages[0], stage], evaluate: { every: 2, problems: 4 } };
 	const alone = await uninterrupted(place, ahead, true);

@@ -58,7 +58,7 @@ test('a KL term enabled mid-run uses the same reference after a resume, and an e
 	await client.request('run/pause', {});
 	const { fromStep } = await client.request('run/setHyperparameters', { beta: 0.1 });
 	await client.request('run/continue', {});
-	await eventually(async () => ((await readMetrics(run)).at(-1)?.step ?? 0) > fromStep + 3, 'steps pass');
+	await eventually(async () => ((await readMetrics(run)).at(-1)?.step ?? 0) > fromStep + 3, 'the run progresses');
 	client.dispose();
 	engine.kill('SIGKILL');
 	await engine.exit;

@@ -89,10 +89,10 @@ test('rollouts, rewards, advantages and losses of a run are consistent for every
 			}
 		}
 	}
-	assert.ok(live > 4, 'groups differ in their rewards');
+	assert.ok(live > 4, 'rewards differ within groups');
 });
 
-test("several updates per batch cause clipping, a reference adds KL, and only the first line has the rollouts' metrics", async () => {
+test('several updates per batch cause clipping, a reference adds KL, and only the first line of a batch has rollout metrics', async () => {
 	const stage = { ...grpo, steps: 11, num_iterations: 2, steps_per_generation: 3, beta: 0.05, learning_rate: 5e-3 };
 	const run = await place.prepare({ ...recipe, stages: [stage], checkpoint: { every: 5, keep: 100 } });
 	const { code, stderr } = await runHere(place, run);
@@ -104,12 +104,12 @@ test("several updates per batch cause clipping, a reference adds KL, and only th
 		assert.equal('reward' in values, isFirst(step), `step ${step}`);
 		assert.equal((await readRollouts(run, step)).length, isFirst(step) ? 24 : 0);
 		assert.ok((values.kl as number) >= 0);
-		if (step === 1) close(values.kl, 0, 'the reference is the policy', 1e-6);
+		if (step === 1) close(values.kl, 0, 'KL while policy and reference are the same', 1e-6);
 	}
 	assert.ok(lines.some(({ values }) => (values['clip_ratio/region_mean'] as number) > 0));
 	assert.ok((lines.at(-1)?.values.kl as number) > 1e-5);
-	// Due at step 5, but checkpoints are only written between batches: a batch has 6 updates, and the end of the stage
-	// truncates the second one.
+	// A checkpoint is due at step 5, but checkpoints are only written between batches. A batch has 6 updates, and the
+	// end of the stage truncates the second one.
 	const steps = (await listCheckpoints(run)).map(({ step }) => step).filter((step) => step > 0);
 	assert.deepEqual(steps, [6, 11]);
 	const row = (await readRollouts(run, 1))[0];

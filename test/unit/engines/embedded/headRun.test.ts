@@ -16,7 +16,7 @@ const head = {
 	max_completion_length: 20,
 };
 
-/** Trains both heads, with batches split in every possible way. */
+/** A recipe that trains both heads, with batches split in every possible way. */
 const recipe = {
 	...tinyRecipe,
 	workers: 2,
@@ -61,7 +61,7 @@ test('heads are trained, evaluated, saved and served without changing the policy
 		assert.ok(Number.isFinite(values.loss) && Number.isFinite(values['head/brier']), `step ${step}`);
 		assert.equal(values['eval/heldout/accuracy'], undefined);
 	}
-	// Every fifth step, postponed to the end of its batch, and the end of each stage.
+	// Evaluations are due at every fifth step, postponed to the end of its batch, and at the end of each stage.
 	const measured = lines.filter(({ values }) => values['eval/head/brier'] !== undefined).map(({ step }) => step);
 	assert.deepEqual(measured, [18, 22, 24, 25, 30, 33]);
 
@@ -126,7 +126,7 @@ test('a head for an existing policy learns from a file of labeled steps', async 
 	const parent = await place.prepare({ ...recipe, stages: recipe.stages.slice(0, 1) });
 	assert.equal((await runHere(place, parent)).code, 0);
 	const checkpoint = (await listCheckpoints(parent)).at(-1);
-	// A step is correct if its sum is, which one digit decides.
+	// A step is correct if its sum is; one digit decides this.
 	const lines = Array.from({ length: 100 }, (_, i) => {
 		const [a, b] = [i % 10, Math.floor(i / 10)];
 		const stated = i % 3 === 0 ? (a + b + 1) % 10 : (a + b) % 10;

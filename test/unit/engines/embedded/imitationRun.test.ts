@@ -20,7 +20,7 @@ const model = { ...tinyRecipe.model, context: 32 };
 const updates = { steps: 16, learning_rate: 1e-2, batch_size: 8 };
 const lines = (values: readonly object[]) => values.map((value) => JSON.stringify(value)).join('\n');
 
-test('completions from a file are imitated in epochs, restricted to those the rewards accept where required', async (t) => {
+test('completions from a file are imitated in epochs; with minReward, only those with a sufficient reward', async (t) => {
 	await using place = await Workplace.make();
 	await writeFile(join(place.folder, 'rows.jsonl'), lines(rows.map((row, i) => (i % 2 === 0 ? row : { ...row }))));
 	const whole = rows.filter((row) => 'completion' in row);

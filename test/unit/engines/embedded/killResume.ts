@@ -18,7 +18,7 @@ export interface FinishedRun {
 
 /**
  * Runs a recipe to the end without interruption.
- * @param here whether to run it in this process, which is faster than {@link checkKillResume} can expect of a process
+ * @param here whether to run it in this process, which is faster than the processes that {@link checkKillResume} kills
  */
 export async function uninterrupted(place: Workplace, recipe: object, here = false): Promise<FinishedRun> {
 	const run = await place.prepare(recipe);

@@ -25,7 +25,7 @@ const prompts = (thoughts: number) =>
 test('samples after latent thoughts match the log-probabilities and thought readings of the reference', async () => {
 	const learner = await learnerWith(2);
 	for (const thoughts of [0, 2]) {
-		// A prompt occurs twice, and others include the beginning of a completion.
+		// One prompt occurs twice, and some prompts include the start of a completion.
 		const begun = prompts(thoughts).map((prompt, i) => [...prompt, ...[3, 6, 2].slice(i)]);
 		const all = [...prompts(thoughts), prompts(thoughts)[0] as number[], ...begun];
 		const request = { prompts: all, maxNewTokens: 4, temperature: 1, thoughts: placesOf(thoughts) };

@@ -62,7 +62,7 @@ test('a run trains with every objective, and its metrics show what the objective
 		assert.deepEqual(names.sort(), [...metrics].sort(), JSON.stringify(settings));
 		for (const values of own) {
 			assert.ok(Number.isFinite(values.loss) && Number.isFinite(values.entropy), JSON.stringify(values));
-			// Ratios to the sampler are those of a batch, so they are recorded with its first update.
+			// Ratios to the sampler belong to a whole batch, so they are recorded with its first update.
 			const expected = metrics.filter((name) => values === own[0] || !corrected.includes(name));
 			for (const name of expected) assert.ok(typeof values[name] === 'number', `${name} ${JSON.stringify(settings)}`);
 		}

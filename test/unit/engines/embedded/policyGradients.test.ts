@@ -199,8 +199,9 @@ function ppo(old: boolean): Case {
 
 /**
  * Row 2 is masked: its weights are 0.
- * @param selected every third token has no surrogate loss, and others a penalty
- * @param episodes every third token comes from an environment: its weight is 0, and its other inputs are arbitrary
+ * @param selected whether every third token has no surrogate loss and some tokens have a penalty
+ * @param episodes whether every third token comes from an environment, so its weight is 0 and its other inputs are
+ * arbitrary
  */
 function grpo(changes: Partial<Objective>, selected = false, episodes = false): Case {
 	const objective: Objective = { ...defaultObjective, epsilonHigh: 0.28, ...changes };
@@ -296,7 +297,7 @@ const cases: readonly Case[] = [
 	dpo([1.4, -2.3], 0.5),
 ];
 
-/** Returns a few random places of each parameter. */
+/** Returns the indices of a few random elements of each parameter. */
 function placesOfEach(count: number): number[] {
 	let offset = 0;
 	return specs.flatMap(({ shape }) => {

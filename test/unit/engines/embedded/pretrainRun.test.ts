@@ -53,7 +53,7 @@ test('a base model learns from texts and worked solutions, and a killed run ends
 	assert.ok((measured.at(-1)?.values['eval/text/perplexity'] as number) < 10);
 });
 
-test('worked solutions alone are enough, and a dataset without text reports what is missing', async () => {
+test('worked solutions alone are enough, and a run on a dataset without text reports what is missing', async () => {
 	await using place = await Workplace.make();
 	await withTexts(place);
 	const { corpus, ...bare } = stage;

@@ -80,7 +80,7 @@ test('a long held-out prompt does not shorten completions of other prompts', asy
 				lines
 					.filter((line) => String(line.prompt).startsWith(prompt) && line.truncated)
 					.map((line) => parts.tokenizer.encode(String(line.completion)).length);
-			assert.ok(lengths('1').length > 0, 'some were cut');
+			assert.ok(lengths('1').length > 0, 'some completions were truncated');
 			assert.ok(Math.max(...lengths('1')) > max / 2, `${lengths('1')}`);
 			assert.ok(lengths('2').every((n) => n < 6));
 		} finally {

@@ -45,7 +45,7 @@ test('a batch has proposals, and a group of answers for each distinct problem am
 		const posed = new Set<string>();
 		for (const { prompt, completion, rewards, reward } of proposals) {
 			assert.match(prompt, /^\d\+\?$/);
-			assert.deepEqual([rewards.accuracy, rewards.format], [null, null], 'other rewards judge answers');
+			assert.deepEqual([rewards.accuracy, rewards.format], [null, null], 'other rewards only judge answers');
 			const operand = /^<think>[^<]*<\/think><answer>(\d)<\/answer>$/.exec(completion)?.[1];
 			const problem = operand === undefined ? undefined : `${prompt.slice(0, 2)}${operand}=`;
 			const rate = problem === undefined ? undefined : rates.get(problem);
@@ -93,6 +93,6 @@ test('proposals survive kills, with grpo and rloo, in batches sampled ahead, and
 	await checkKillResume(place, resumed, { kills: 2, seed: 7, whole, onKill });
 });
 
-test('problems that are always or never solved earn no reward, and harder ones earn more', () => {
+test('proposed problems that are always or never solved earn no reward; among the others, harder ones earn more', () => {
 	assert.deepEqual([0, 0.25, 0.75, 1].map(learnabilityReward), [0, 0.75, 0.25, 0]);
 });

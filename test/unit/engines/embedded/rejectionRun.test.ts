@@ -78,7 +78,7 @@ test('correct completions become training data, byte-identical after a kill', as
 
 	const killed = await place.prepare(recipe);
 	const engine = place.start('--run', killed);
-	await eventually(async () => (await readMetrics(killed).catch(() => [])).length >= 5, 'batches pass');
+	await eventually(async () => (await readMetrics(killed).catch(() => [])).length >= 5, 'the run progresses');
 	engine.kill('SIGKILL');
 	await engine.exit;
 	const resumed = await runHere(place, killed, { resume: true });

@@ -83,7 +83,7 @@ test('a reward that throws on every row pauses the run, and continuing scores th
 	await writeFile(join(place.folder, 'down'), '0');
 	// The reward is still down: the run pauses again and reports it again.
 	await client.request('run/continue', {});
-	await eventually(async () => (await alertsOf(run)).length === 2, 'it pauses again');
+	await eventually(async () => (await alertsOf(run)).length === 2, 'the run pauses again');
 	const again = await connectPaused(run);
 	assert.equal((await readRecord(run)).step, at);
 	// While paused, the run answers requests for a checkpoint from before the batch and for its status.
@@ -209,7 +209,7 @@ for (const [what, text, kind, message, name = 'x.reward.ts'] of [
 	],
 	['never answers', 'export const f = () => new Promise(() => undefined);', 'timeout', /failed on 4 of 4/],
 	['ends its process', 'export const f = () => {\n\tprocess.exit(0);\n};', 'exited', /line 2\)/],
-	['returns a truth value', 'export const f = () => true;', 'invalid', /returned the boolean true/],
+	['returns a boolean', 'export const f = () => true;', 'invalid', /returned the boolean true/],
 	[
 		'fills the memory',
 		'export const f = () => {\n\tconst all = [];\n\tfor (;;) all.push(new Array(1e5).fill(0.5));\n};',
@@ -223,7 +223,7 @@ for (const [what, text, kind, message, name = 'x.reward.ts'] of [
 		// Rewards that fail for other reasons fail before the timeout.
 		const patience = kind === 'timeout' ? 0.4 : 20;
 		const scoring = { batchSeconds: patience, rowSeconds: patience / 3, memoryMb: 160 };
-		// Few rows, because each row that ends its host requires a new one.
+		// Few rows, because each row that ends its host requires a new host.
 		const stages = [{ ...rewardRecipe([]).stages[1], prompts_per_step: 2, num_generations: 2 }];
 		const run = await place.prepare(rewardRecipe([{ file: name }], { scoring, stages }));
 		place.environment.RUN_MARKER = place.folder;
@@ -237,7 +237,10 @@ for (const [what, text, kind, message, name = 'x.reward.ts'] of [
 		client.dispose();
 		const { code, stderr } = await engine.exit;
 		assert.equal(code, 0, stderr);
-		await eventually(async () => (await processesOf(`RUN_MARKER=${place.folder}`)).length === 0, 'all is gone');
+		await eventually(
+			async () => (await processesOf(`RUN_MARKER=${place.folder}`)).length === 0,
+			'all processes have ended',
+		);
 	});
 }
 
@@ -263,7 +266,7 @@ def f(completions, trainer_state=None, **kwargs):
 				() => true,
 				() => false,
 			),
-		'it hangs',
+		'the reward hangs',
 	);
 	engine.kill('SIGTERM');
 	assert.equal((await engine.exit).code, 0);
@@ -299,5 +302,5 @@ export const g = ({ completion }: { completion: string }) => completion.length;
 	assert.ok(alive.filter((line) => line.includes('sleep 1000')).length === 4, alive.join('\n'));
 	engine.kill('SIGKILL');
 	await engine.exit;
-	await eventually(async () => (await processesOf(marker)).length === 0, 'all is gone');
+	await eventually(async () => (await processesOf(marker)).length === 0, 'all processes have ended');
 });

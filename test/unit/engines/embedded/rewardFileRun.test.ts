@@ -206,13 +206,13 @@ test('a run branched from a checkpoint continues with the copies of its parent o
 for (const [what, name, text, reason, pattern] of [
 	['a syntax error', 'x.reward.ts', 'export const a = 1;\nexport const b = () => {;\n', 'invalid', /x\.reward\.ts:2: /],
 	[
-		'an import that is not there',
+		'a missing import',
 		'x.reward.py',
 		'import math\nimport surely_not_there\ndef f(completions, **kwargs): return []',
 		'invalid',
 		/x\.reward\.py:2: .*surely_not_there/,
 	],
-	['an end of its process', 'x.reward.py', 'import os\nos._exit(3)', 'invalid', /x\.reward\.py/],
+	['a call that ends the process', 'x.reward.py', 'import os\nos._exit(3)', 'invalid', /x\.reward\.py/],
 ] as const) {
 	test(`${what} in ${name} is rejected with its line before training starts`, async () => {
 		await using place = await Workplace.make();

@@ -44,7 +44,7 @@ test('a reward model separates held-out pairs without changing the policy, and i
 	const { run } = whole;
 	const lines = (await readMetrics(run)).filter(({ stage }) => stage === 'reward-model');
 	assert.equal(lines.length, 20);
-	assert.ok(Math.abs((lines[0]?.values.loss as number) - Math.LN2) < 1e-6, 'it begins with 0 for every text');
+	assert.ok(Math.abs((lines[0]?.values.loss as number) - Math.LN2) < 1e-6, 'the initial reward of every text is 0');
 	const last = lines.at(-1)?.values;
 	assert.ok((last?.['eval/accuracy'] as number) >= 0.95, `${last?.['eval/accuracy']}`);
 	assert.ok((last?.['eval/margin'] as number) > 0.5);

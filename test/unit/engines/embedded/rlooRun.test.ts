@@ -67,7 +67,7 @@ test('advantages, KL, loss and clipping match the formulas, and the run resumes 
 		}
 		assert.ok((values['sampling/sampling_logp_difference/max'] ?? 0) < 1e-4);
 	}
-	assert.ok(kls > 1e-3, 'the policy left its reference');
+	assert.ok(kls > 1e-3, 'the policy has moved away from its reference');
 	await checkKillResume(place, recipe, { seed: 3, whole });
 });
 

@@ -14,7 +14,7 @@ test('an uncaught error ends the run as crashed, logs its location in engine.log
 	const run = await place.prepare(tinyRecipe);
 	process.env.REASONING_LAB_HOME = join(place.folder, 'home');
 	const engine = runEngine({ kind: 'run', run, resume: false, parentCheckpoint: null });
-	await eventually(async () => (await readMetrics(run)).length >= 2, 'steps pass');
+	await eventually(async () => (await readMetrics(run)).length >= 2, 'the run progresses');
 	engine.crash(new Error('a fault of ours'));
 	assert.equal(await engine.exit, 1);
 	const record = await readRecord(run);

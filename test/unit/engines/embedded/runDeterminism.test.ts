@@ -79,7 +79,7 @@ test('the initial accuracy of a new run remains its best after a resume', async 
 	assert.ok(checkpoint);
 	const child = await place.prepare({ ...tinyRecipe, stages, evaluate: { every: 1000, problems: 8 } });
 	const engine = place.start('--run', child, '--parent-checkpoint', checkpoint.path);
-	await eventually(async () => (await readMetrics(child)).length >= 2, 'it has begun');
+	await eventually(async () => (await readMetrics(child)).length >= 2, 'the child run has started');
 	engine.kill('SIGKILL');
 	await engine.exit;
 	for (const { path, step } of await listCheckpoints(child)) if (step > 6) await rm(path, { recursive: true });

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { listCheckpoints, readMetrics } from '../../../../src/runs/runReader.ts';
 
-/** Everything that a repeated run must reproduce exactly, which excludes times. */
+/** Everything that a repeated run must reproduce exactly. Times are not included. */
 export interface RunOutcome {
 	readonly metrics: readonly string[];
 	/** Hashes by file name. */
@@ -17,7 +17,7 @@ export interface RunOutcome {
 	readonly checkpoints: readonly number[];
 }
 
-/** Times, memory, and counts of an attempt: a resumed one uploads the weights once more. */
+/** Times, memory, and counts that depend on the attempts: a resumed attempt uploads the weights again. */
 const isTime = (name: string) =>
 	/^(step_time$|time\/|throughput\/|environment\/seconds$|gpu\/(bytes_|dispatches|0\/memory_))/.test(name);
 

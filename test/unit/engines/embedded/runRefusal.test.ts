@@ -40,8 +40,8 @@ for (const [what, text, reason, pattern] of [
 	['missing', null, 'missing', /train\.jsonl does not exist/],
 	['empty', '', 'invalid', /train\.jsonl has no rows/],
 	['damaged', `${rows[0]}\n${rows[1]}\n{"prompt": "x\n`, 'invalid', /train\.jsonl, line 3, is not JSON/],
-	['wrong', `${rows[0]}\n[1]\n`, 'invalid', /line 2, is not a JSON object/],
-	['without a column', '{"question": "1+1", "answer": "2"}\n', 'invalid', /line 1, has no column "prompt"/],
+	['not made of objects', `${rows[0]}\n[1]\n`, 'invalid', /line 2, is not a JSON object/],
+	['missing a column', '{"question": "1+1", "answer": "2"}\n', 'invalid', /line 1, has no column "prompt"/],
 ] as const) {
 	test(`a dataset that is ${what} is rejected before training starts`, async () => {
 		await using place = await Workplace.make();
@@ -86,14 +86,14 @@ test('a second engine for the same run and an existing run are rejected without 
 	const long = { ...shortRecipe, stages: [{ ...shortRecipe.stages[0], steps: 100_000 }] };
 	const run = await place.prepare({ ...long, evaluate: { every: 100_000 }, checkpoint: { every: 100_000 } });
 	const engine = place.start('--run', run);
-	await eventually(async () => (await readMetrics(run)).length > 2, 'steps pass');
+	await eventually(async () => (await readMetrics(run)).length > 2, 'the run progresses');
 	const client = await connectRun(run, await readRecord(run), 'test');
 	// A paused run keeps its folder locked and does not use the CPU.
 	const { step } = await client.request('run/pause', {});
 	assertRefused(await runHere(place, run, { resume: true }), /is in use by process \d+/);
 	assertRefused(await runHere(place, run), /is in use by process \d+/);
 	await client.request('run/continue', {});
-	await eventually(async () => ((await readMetrics(run)).at(-1)?.step ?? 0) > step, 'the first one goes on');
+	await eventually(async () => ((await readMetrics(run)).at(-1)?.step ?? 0) > step, 'the first engine continues');
 	const stopped = await client.request('run/stop', { checkpoint: true });
 	client.dispose();
 	assert.equal((await engine.exit).code, 0);

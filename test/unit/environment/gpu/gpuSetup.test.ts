@@ -57,7 +57,7 @@ describe('Set Up GPU', { skip }, () => {
 				neededPackages.map(({ name }) => name),
 			);
 			assert.ok(plan.wheels.every(({ bytes }) => bytes > 30_000) && plan.bytes > 150_000);
-			assert.ok(!index.requests.some((line) => line.startsWith('GET /files/')), 'nothing was downloaded yet');
+			assert.ok(!index.requests.some((line) => line.startsWith('GET /files/')), 'nothing has been downloaded yet');
 			const messages: string[] = [];
 			let last = 0;
 			const record = await setUpGpu(setup, plan, ({ message, fraction }) => {
@@ -125,10 +125,10 @@ describe('Set Up GPU', { skip }, () => {
 		index.replaced.clear();
 		index.requests.length = 0;
 		await setUpGpu(setup, plan);
-		assert.ok(!index.requests.some((line) => line.includes(wheels[0]?.file as string)), 'downloaded once only');
+		assert.ok(!index.requests.some((line) => line.includes(wheels[0]?.file as string)), 'downloaded only once');
 	});
 
-	test('can be canceled, and keeps what was there before', async () => {
+	test('can be canceled, and keeps the previous setup', async () => {
 		await using place = await prepare();
 		const { folder, setup } = place;
 		const plan = await planGpuSetup(setup);
@@ -184,7 +184,7 @@ describe('Set Up GPU', { skip }, () => {
 		assert.equal(plan.index.url, index.url);
 		await setUpGpu({ ...setup, indexUrl }, plan);
 		assert.notEqual(await folder.current(), null);
-		// Files on another origin, here by another name of this machine, get nothing.
+		// Another origin, here another name for this machine, receives no credentials.
 		await using other = await PackageIndex.start(wheels);
 		const elsewhere = plan.wheels.map((wheel) => ({
 			...wheel,

@@ -67,5 +67,5 @@ test('without an argument, the chat log in the active editor opens, or else a fi
 	choose('/w/chosen.jsonl');
 	assert.deepEqual(await place(), { kind: 'file', file: '/w/chosen.jsonl' });
 	choose(undefined);
-	assert.equal(await place(), null, 'turned away');
+	assert.equal(await place(), null, 'the dialog was dismissed');
 });

@@ -51,7 +51,7 @@ function diagnose(folder: string) {
 async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
 	const end = Date.now() + 20_000;
 	while (!(await holds())) {
-		if (Date.now() > end) assert.fail(`never: ${what}`);
+		if (Date.now() > end) assert.fail(`Timed out waiting for: ${what}`);
 		await new Promise((resolve) => setTimeout(resolve, 10));
 	}
 }
@@ -68,7 +68,7 @@ describe('run diagnosis in the editor', () => {
 		await until('ready', () => diagnosis.state.phase === 'ready');
 		assert.deepEqual(idsOf(diagnosis), ['overlong']);
 		assert.ok(diagnosis.state.alerts[0]?.holds);
-		await until('kept', async () => (await logOf(folder)).includes('"diagnosed"'));
+		await until('the stored findings', async () => (await logOf(folder)).includes('"diagnosed"'));
 		assert.deepEqual(warned, []);
 		// Delete the data to check that the stored file is enough.
 		await rm(join(folder, 'metrics.jsonl'));
@@ -91,13 +91,13 @@ describe('run diagnosis in the editor', () => {
 		assert.deepEqual(idsOf(diagnosis), ['overlong']);
 		assert.ok(!(await logOf(folder)).includes('"diagnosed"'));
 		await appendFile(join(folder, 'metrics.jsonl'), text(rows(40, healthy, { from: 71 })));
-		await until('its end', () => diagnosis.state.alerts[0]?.holds === false);
+		await until('the end of the alert', () => diagnosis.state.alerts[0]?.holds === false);
 		await writeRecord(folder, { step: 110 });
-		await until('kept whole', async () => (await logOf(folder)).includes('"diagnosed"'));
+		await until('the complete log', async () => (await logOf(folder)).includes('"diagnosed"'));
 		// Resumed from a checkpoint before the first finding.
 		await writeFile(join(folder, 'metrics.jsonl'), text(rows(40, healthy)));
 		await writeRecord(folder, { ...live(), attempt: 2 });
-		await until('anew', () => diagnosis.live && idsOf(diagnosis).length === 0);
+		await until('a restarted diagnosis', () => diagnosis.live && idsOf(diagnosis).length === 0);
 		assert.match(await logOf(folder), /"type":"begin"/);
 	});
 
@@ -114,9 +114,9 @@ describe('run diagnosis in the editor', () => {
 		});
 		await until('ready', () => ready);
 		const { diagnosis: other } = diagnose(folder);
-		await until('the other is ready', () => other.state.phase === 'ready');
+		await until('the other diagnosis to be ready', () => other.state.phase === 'ready');
 		await writeRecord(folder, { ...live(), step: 77 });
-		await until('the other has seen it', () => other.record?.step === 77);
+		await until('the other diagnosis to see the change', () => other.record?.step === 77);
 		await new Promise((resolve) => setTimeout(resolve, 200));
 		assert.notEqual(diagnosis.record?.step, 77);
 	});
@@ -253,7 +253,7 @@ describe('live run monitoring', () => {
 		const storage = newRun();
 		const first = openWindow(storage, folder);
 		first.see();
-		await until('told', () => first.shown.length > 0);
+		await until('a notification', () => first.shown.length > 0);
 		assert.match(
 			first.shown[0]?.text ?? '',
 			/^sums: likely cause: completions truncated\. 50% of the completions .*truncated/,
@@ -280,7 +280,7 @@ describe('live run monitoring', () => {
 		configured.set('reasoningLab.notifications.alerts', false);
 		const quiet = openWindow(newRun(), folder);
 		quiet.see();
-		await until('kept', async () => (await logOf(folder)).includes('overlong'));
+		await until('the stored findings', async () => (await logOf(folder)).includes('overlong'));
 		await pause();
 		assert.deepEqual([ended.shown, quiet.shown], [[], []]);
 		quiet.watch.dispose();

@@ -65,7 +65,7 @@ test('opening a copy in a run folder does not run it, and results of a deleted f
 	await view.session(own).settled();
 	assert.deepEqual([view.get(own)?.phase, view.get(copy)?.phase], ['failed', 'idle']);
 	await view.session(copy).verify();
-	assert.deepEqual(hosts, [own, copy], 'the copy runs on request only');
+	assert.deepEqual(hosts, [own, copy], 'the copy runs only on request');
 
 	const changed: string[] = [];
 	view.onDidChange((file) => changed.push(file));

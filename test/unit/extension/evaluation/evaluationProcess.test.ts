@@ -53,7 +53,7 @@ test('an evaluation in a separate process reports progress, can be stopped, and 
 	assert.deepEqual([result.done, result.total, result.accuracy.accuracy], [count, count, 0.5]);
 	assert.equal(result.folder, join(folder, 'kept'));
 
-	// Problems without a completion are missing with a reason; if all are missing, there is no result.
+	// Problems without a completion are reported as failures; if all problems fail, the evaluation fails.
 	const gone = (prompt: string) => ({ prompt, fail: { reason: 'unavailable', message: 'The model is gone.' } });
 	const sure = { prompt: '*', say: ['<think>x</think><answer>1</answer>'] };
 	await write('half.json', [{ name: 'half', rules: [gone('q3 *'), gone('q7 *'), sure] }]);

@@ -52,7 +52,7 @@ test('a policy that was trained on episodes is evaluated on them, with the limit
 	assert.equal(asked?.checkpoint, checkpoint);
 });
 
-test('the choices of what to evaluate on indicate where only the first turn is sampled', () => {
+test('the evaluation choices indicate where only the first turn is sampled', () => {
 	const environment = { server: 'http://localhost:8000', maxTurns: 4, turnSeconds: 10 };
 	const played = questionChoices(environment);
 	assert.deepEqual(played.map(({ label }) => label).slice(0, 3), [

@@ -54,7 +54,7 @@ test('evaluations of runs are found, followed and described, and other files are
 	);
 	assert.equal(news, 1);
 	await store.refresh();
-	assert.equal(news, 1, 'what stands still is no news');
+	assert.equal(news, 1, 'unchanged evaluations are not reported');
 
 	const [early, late] = store.of(run);
 	assert.ok(early && late);

@@ -27,7 +27,7 @@ describe('PyTorch-engine run', () => {
 			['reward', 'preferences', 'policy', 'lengths', 'optimizer', 'speed'],
 		);
 		const shown = groups.flatMap(({ charts }) => charts.flatMap(metricsOf));
-		// Min and max of held-out rewards would hide those of training.
+		// The min and max of held-out rewards would obscure the training rewards.
 		const unshown = ['eval/max_reward', 'eval/min_reward'];
 		assert.deepEqual(names.filter((name) => !shown.includes(name)).sort(), unshown);
 	});

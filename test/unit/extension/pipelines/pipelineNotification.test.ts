@@ -75,7 +75,7 @@ test('the end of a pipeline is reported once, by one window, with the available 
 	assert.equal(one.shown.length, 1);
 });
 
-test('a pipeline that ended unseen is reported only where it was started', limit, async () => {
+test('a pipeline that no window saw running is reported only in the window that started it', limit, async () => {
 	const { see, shown, shownOf, expect } = openWindow(join(root, 'b'));
 	see('finished');
 	assert.equal(shown.length, 0);

@@ -87,7 +87,7 @@ test('pipelines are found from the runs of their stages, and their files are wat
 	assert.equal(store.stageAt(join(folder, 'runs', 'alone')), undefined);
 	assert.equal(news, 1);
 	await store.refresh();
-	assert.equal(news, 1, 'what stands still is no news');
+	assert.equal(news, 1, 'an unchanged pipeline is not reported');
 	await writePipeline(pipeline, { ...record, status: 'stopped' });
 	await store.refresh();
 	assert.equal(store.get(pipeline)?.status, 'stopped');
@@ -175,11 +175,11 @@ test('the estimate is based on observed progress and ignores interruptions', () 
 	const pace = new StagePace();
 	assert.equal(pace.left('a', 10, 20, 100), null);
 	pace.note('a', 10, 100);
-	assert.equal(pace.left('a', 10, 20, 110), null, 'nothing was done since');
-	assert.equal(pace.left('a', 15, 20, 101), null, 'too short to say');
+	assert.equal(pace.left('a', 10, 20, 110), null, 'no progress since then');
+	assert.equal(pace.left('a', 15, 20, 101), null, 'too little time to estimate');
 	assert.equal(pace.left('a', 15, 20, 110), 10);
 	pace.note('a', 15, 110);
-	assert.equal(pace.left('a', 20, 20, 120), null, 'what is done has nothing left');
+	assert.equal(pace.left('a', 20, 20, 120), null, 'a finished stage has no time left');
 	// The stage restarts.
 	pace.note('a', 2, 200);
 	assert.equal(pace.left('a', 4, 20, 204), 32);

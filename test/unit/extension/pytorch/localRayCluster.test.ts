@@ -14,7 +14,7 @@ test('offers to start a cluster if a recipe names a local address where nothing 
 	const notice = async (text: string, actions: readonly NoticeAction[] = []) => void said.push({ text, actions });
 	const cluster = new LocalRayCluster({
 		notices: { information: notice, warning: notice, failure: assert.fail },
-		python: () => assert.fail('no Python is looked for before the person agrees'),
+		python: () => assert.fail('Python is searched for before the user agrees'),
 		openLog: assert.fail,
 	});
 	const folder = await mkdtemp(join(tmpdir(), 'ray-'));
@@ -40,7 +40,7 @@ test('offers to start a cluster if a recipe names a local address where nothing 
 	assert.equal(
 		await cluster.isThere(await recipe('http://ray-head:8265'), assert.fail),
 		true,
-		'another machine is asked by the engine',
+		'the engine checks other machines',
 	);
 	const variable = process.env.RAY_ADDRESS;
 	t.after(() => {
@@ -51,7 +51,7 @@ test('offers to start a cluster if a recipe names a local address where nothing 
 	assert.equal(
 		await cluster.isThere(await recipe(null), assert.fail),
 		true,
-		'that no cluster is named, the engine says',
+		'the engine reports that no cluster is named',
 	);
 	assert.deepEqual(said, []);
 	await new Promise((resolve) => server.close(resolve));

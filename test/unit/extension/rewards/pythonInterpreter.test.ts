@@ -77,7 +77,7 @@ test('a new selection is reported and takes effect on the next use', async () =>
 	python.onDidChange(() => reported++);
 	assert.equal(await python.path(), '/one');
 	path = '/two';
-	assert.equal(await python.path(), '/one', 'it is not asked at each use');
+	assert.equal(await python.path(), '/one', 'the extension is not asked on each use');
 	for (const listener of listeners) listener();
 	assert.equal(reported, 1);
 	assert.equal(await python.path(), '/two');

@@ -40,12 +40,12 @@ test('reward rows are redrawn individually, or with their file if its descriptio
 	await draw(await tree.getChildren());
 	const one = { name: 'one', location: null };
 	const two = { name: 'two', location: null };
-	assert.deepEqual(await news({ phase: 'loading', rewards: [] }), ['one'], 'its text has told them');
+	assert.deepEqual(await news({ phase: 'loading', rewards: [] }), ['one'], 'the rewards are known from the text');
 	assert.deepEqual(await news({ phase: 'running', rewards: [one] }), ['one']);
 	assert.deepEqual(await news({ phase: 'done', rewards: [one] }), ['one']);
 	assert.deepEqual(await news({ phase: 'done', rewards: [one, two] }), ['file']);
 	assert.deepEqual(await news({ phase: 'done', rewards: [one, two] }), ['one', 'two']);
 	assert.deepEqual(await news({ phase: 'failed', rewards: [one, two], failure: { message: 'no' } }), ['file']);
 	assert.deepEqual(await news({ phase: 'failed', rewards: [one, two], failure: { message: 'no' } }), ['one', 'two']);
-	assert.deepEqual(await news({ phase: 'done', rewards: [one, two] }), ['file'], 'it is no longer at fault');
+	assert.deepEqual(await news({ phase: 'done', rewards: [one, two] }), ['file'], 'the file no longer has an error');
 });

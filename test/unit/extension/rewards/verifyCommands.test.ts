@@ -49,7 +49,7 @@ async function opened(problems: number) {
 	return { commands, session, reported };
 }
 
-test('the user is asked which problem a selection answers only if there are several', async () => {
+test('the user is asked which problem a selection answers, but only if there are several', async () => {
 	const one = await opened(1);
 	await one.commands.verifySelection();
 	assert.deepEqual(one.reported, ['right on the selection: 1.00']);
@@ -65,7 +65,7 @@ test('the user is asked which problem a selection answers only if there are seve
 			return items.find((item) => item.label.startsWith(label));
 		});
 		await two.commands.verifySelection();
-		assert.equal(picks.length, 0, 'it was asked for');
+		assert.equal(picks.length, 0, 'the user was asked');
 		assert.deepEqual(
 			offered.map((item) => item.description),
 			['1', '2'],

@@ -80,7 +80,7 @@ test('a rollout is continued from any token by the nearest checkpoint, whose eng
 	const full = await continuing.generate({ ...request, temperature: 1, maxTokens: 100_000 }, () => undefined);
 	assert.equal(typeof full.ended, 'boolean');
 
-	await eventually(async () => !(await served(path)), 'the engine ends when it is idle');
+	await eventually(async () => !(await served(path)), 'the idle engine has ended');
 	continuing.dispose();
 	await assert.rejects(
 		continuing.generate(request, () => undefined),
@@ -96,7 +96,7 @@ test('the live engine continues rollouts while the run trains, and waiting for i
 	const record = await eventually(async () => {
 		const found = await readRecord(run).catch(() => null);
 		return found?.status === 'running' && found.step > 0 ? found : null;
-	}, 'the run works');
+	}, 'the run is training');
 	const continuing = new ContinueFrom(own(run));
 	const { ready, message } = await continuing.policy(1);
 	assert.ok(ready);
@@ -113,7 +113,7 @@ test('the live engine continues rollouts while the run trains, and waiting for i
 	await assert.rejects(waiting, { reason: 'cancelled' });
 	continuing.dispose();
 	const client = await connectRun(run, record, 'test');
-	assert.ok((await client.request('run/status', {})).step > record.step, 'training went on');
+	assert.ok((await client.request('run/status', {})).step > record.step, 'training continued');
 	client.dispose();
 });
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { exportFormats } from '../../../../src/core/export/exportFormat.ts';
 import { applyOptions, exportOptions, noChoices, optionsOf } from '../../../../src/extension/rollouts/exportOptions.ts';
 
-test('checked options are combined, whichever they are', () => {
+test('any combination of checked options is applied', () => {
 	assert.deepEqual(applyOptions([]), noChoices);
 	const pick = (...ids: string[]) => applyOptions(exportOptions.filter(({ id }) => ids.includes(id)));
 	assert.deepEqual(pick('correct', 'finished', 'best', 'unique', 'messages', 'perturbed'), {

@@ -1,4 +1,4 @@
-// Serves a checkpoint like a window does, then kills itself once the checkpoint responds: <engine> <checkpoint folder>.
+// Serves a checkpoint as a window does, then kills itself once it responds. Arguments: <engine> <checkpoint folder>.
 import { ServedCheckpoint } from '../../../../src/runs/servedCheckpoint.ts';
 
 const [engine = '', checkpoint = ''] = process.argv.slice(2);

@@ -61,7 +61,7 @@ test('a run offers its current weights and its checkpoints, newest first, with t
 			['$(file-code) A script...', 'replays canned completions'],
 		],
 	);
-	assert.equal(asked[0]?.proposed, `$(save) ${other}, step 10`, 'the last one is proposed');
+	assert.equal(asked[0]?.proposed, `$(save) ${other}, step 10`, 'the policy used last is suggested');
 });
 
 test('policies of runs that share a name are listed with project and time', async () => {

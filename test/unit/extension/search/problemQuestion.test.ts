@@ -18,7 +18,7 @@ async function ask(...answers: readonly Reply[]) {
 		}),
 	);
 	const answer = await askProblem({ title: 'New Search: problem', step: 1, steps: 1 });
-	assert.equal(replies.length, 0, 'it asked for less');
+	assert.equal(replies.length, 0, 'fewer questions were asked than expected');
 	return { problem: answer === 'back' || answer === 'cancel' ? null : answer.value, asked };
 }
 

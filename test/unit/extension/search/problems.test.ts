@@ -11,7 +11,7 @@ import { folderFor } from '../../search/searchFixtures.ts';
 
 const { readBudget } = await import('../../../../src/core/search/budgetText.ts');
 
-test('the problem is read from the usual dataset columns, and the answer as stated', () => {
+test('the problem and the stated answer are read from the usual dataset columns', () => {
 	const of = (row: unknown) => {
 		const problem = problemOfLine(JSON.stringify(row));
 		return problem && [problem.prompt, problem.answer];
@@ -38,7 +38,7 @@ test('the problem is read from the usual dataset columns, and the answer as stat
 	assert.equal(problemOfLine(`{"prompt":"${'x'.repeat(1_000_000)}"}`), null);
 });
 
-test('a rollout problem excludes the text that the prompt template adds', async (context) => {
+test('the problem of a rollout excludes the text that the prompt template adds', async (context) => {
 	const run = await folderFor(context);
 	const line = (fields: object) =>
 		decodeOrThrow(

@@ -25,7 +25,7 @@ async function until(what: string, holds: () => boolean | Promise<boolean>): Pro
 		if (await holds()) return;
 		await new Promise((resolve) => setTimeout(resolve, 20));
 	}
-	throw new Error(`Waited for: ${what}`);
+	throw new Error(`Timed out waiting for: ${what}`);
 }
 
 const isGone = (pid: number): boolean => {
@@ -67,7 +67,7 @@ describe('search worker', () => {
 		await client.request('prune', { log: second, node: 1, restore: false });
 		const { nodes } = (await readTreeLog(second)).tree;
 		assert.ok(nodes[1]?.pruned);
-		await until('it goes on', async () => (await readTreeLog(second)).tree.nodes.length > nodes.length);
+		await until('more nodes', async () => (await readTreeLog(second)).tree.nodes.length > nodes.length);
 		await client.request('stop', { log: second });
 		assert.equal(client.news.at(-1)?.state, 'ended');
 		assert.equal(client.news.at(-1)?.failure, null);
@@ -85,10 +85,10 @@ describe('search worker', () => {
 			budget: { simulations: 100_000 },
 		} as const;
 		await client.request('start', { spec, problem, log });
-		await until('it grows', async () => ((await readSearchSummary(log))?.nodes ?? 0) > 2);
+		await until('the tree to grow', async () => ((await readSearchSummary(log))?.nodes ?? 0) > 2);
 		const pid = client.pid as number;
 		process.kill(pid, 'SIGKILL');
-		await until('the worker is gone', () => isGone(pid) && client.pid === null);
+		await until('the worker to exit', () => isGone(pid) && client.pid === null);
 		assert.equal((await readSearchSummary(log))?.end, null);
 		assert.equal(await isBeingSearched(log), false);
 		// Simulates an interrupted write.
@@ -96,7 +96,7 @@ describe('search worker', () => {
 		const before = await readTreeLog(log);
 		assert.ok(before.torn.length > 0);
 		await client.request('continue', { log, budget: { simulations: 2 }, action: { kind: 'more' } });
-		await until('it ends', () => client.news.some(({ state }) => state === 'ended'));
+		await until('the end of the search', () => client.news.some(({ state }) => state === 'ended'));
 		const after = await readTreeLog(log);
 		assert.equal(after.unreadable, 0);
 		assert.deepEqual(after.events.slice(0, before.events.length), before.events);
@@ -113,7 +113,7 @@ describe('search worker', () => {
 		await client.request('start', { spec, problem, log });
 		const pid = client.pid as number;
 		client.dispose();
-		await until('it is gone', () => isGone(pid));
+		await until('the worker to exit', () => isGone(pid));
 		assert.equal((await linesOf(log)).at(-1)?.stop, 'stopped');
 		assert.equal(await isBeingSearched(log), false);
 	});

@@ -38,11 +38,11 @@ async function place(context: TestContext) {
 		findFiles: async (pattern: string) => (pattern.includes('.env.') ? [Uri.file(file)] : [Uri.file(manifest)]),
 	});
 	const policy: PolicySpec = { kind: 'checkpoint', folder: join(run, 'checkpoints/step_000001') };
-	const environments = async () => assert.fail('nothing is started');
+	const environments = async () => assert.fail('an environment was started');
 	return { folder, file, run, policy, episodes: new SearchEnvironments({ environments }) };
 }
 
-test('the environments of the workspace and of the run are offered, with rows: those that the run holds out, or those of the file', async (context) => {
+test('environments of the workspace and the run are offered, with the rows that the run holds out, or else the rows of the file', async (context) => {
 	const { folder, file, run, policy, episodes } = await place(context);
 	const offered = await episodes.offered();
 	assert.deepEqual(
@@ -72,7 +72,7 @@ test('the environments of the workspace and of the run are offered, with rows: t
 	assert.deepEqual(
 		cut.rows.map(({ problem }) => problem.prompt),
 		['y'],
-		'a prompt that no message can contain',
+		'a prompt that is too long for a message is omitted',
 	);
 	await writeFile(file, guessing);
 	const without = await episodes.rows({ file, ...trained }, undefined);
@@ -101,7 +101,7 @@ test('a package that a run names is not started to read its rows', async (contex
 	);
 });
 
-test('the code of a run that the user did not start is not run without consent, and a changed copy never', async (context) => {
+test('the code of a run that the user did not start runs only with consent, and a changed copy never runs', async (context) => {
 	const { file, run, policy, episodes } = await place(context);
 	const spec = { file: join(run, 'rewards/made.env.py'), ...trained };
 	await assert.rejects(episodes.require(spec, policy), { reason: 'cancelled' });

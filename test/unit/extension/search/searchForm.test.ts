@@ -59,7 +59,7 @@ async function workspace(context: TestContext) {
 	return { form, draft, memory, older, best, last };
 }
 
-test("a first search defaults to the best checkpoint of the workspace's newest run that has one, and later ones to what was used last", async (context) => {
+test("a first search defaults to the best checkpoint of the workspace's newest run that has one, and later searches default to the last settings", async (context) => {
 	const { form, draft, memory, best, last } = await workspace(context);
 	const contents = await form.contents(null);
 	assert.deepEqual(
@@ -70,7 +70,7 @@ test("a first search defaults to the best checkpoint of the workspace's newest r
 			['Servers', 'a server', 'm'],
 		],
 	);
-	assert.equal(contents.draft, null, 'the user keeps what was entered');
+	assert.equal(contents.draft, null, 'without a draft, the form keeps what was entered');
 	assert.ok(contents.scorers.some(({ label, detail }) => label === 'own' && detail === 'own.reward.ts'));
 	assert.deepEqual(await draft(), { policy: best });
 	const used: SearchDraft = {
@@ -80,8 +80,12 @@ test("a first search defaults to the best checkpoint of the workspace's newest r
 	await form.remember(used);
 	const { seed: _, ...again } = used;
 	assert.deepEqual(await draft(), again);
-	assert.deepEqual((await draft({ policy: best })).problem, problem, 'a checkpoint of the same run');
-	assert.equal((await draft({ policy: server })).problem, undefined, 'a policy that may not read it');
+	assert.deepEqual((await draft({ policy: best })).problem, problem, 'a checkpoint of the same run keeps the problem');
+	assert.equal(
+		(await draft({ policy: server })).problem,
+		undefined,
+		'another policy may be unable to read the problem',
+	);
 	// A different strategy has different parameters and scorers.
 	const beam = await draft({ strategy: 'beam' });
 	assert.deepEqual([beam.strategy, beam.params, beam.guide, beam.budget], ['beam', undefined, undefined, { nodes: 7 }]);
@@ -90,17 +94,17 @@ test("a first search defaults to the best checkpoint of the workspace's newest r
 		strategy: 'beam',
 		environment: { file: '/w/a.env.py', maxTurns: 4, turnSeconds: 10 },
 	});
-	assert.equal((await draft()).strategy, 'mcts', 'episodes are not proposed');
+	assert.equal((await draft()).strategy, 'mcts', 'a search over episodes is not suggested');
 	await form.remember({ ...used, environment: null });
 	await form.remember({ ...used, strategy: 'reflexion', tools: [{ use: 'calculator' }] });
-	assert.equal((await draft()).strategy, 'mcts', 'an agent is not proposed');
+	assert.equal((await draft()).strategy, 'mcts', 'a search by an agent is not suggested');
 	if (last.kind === 'checkpoint') await rm(last.folder, { recursive: true });
-	assert.deepEqual((await draft()).policy, best, 'the checkpoint was deleted');
+	assert.deepEqual((await draft()).policy, best, 'a deleted checkpoint is replaced by the best one');
 	memory.set('searches.last', { policy: 5, budget: 'much' });
-	assert.deepEqual(await draft(), { policy: best }, 'what was remembered is damaged');
+	assert.deepEqual(await draft(), { policy: best }, 'damaged saved values are ignored');
 });
 
-test('the facts about a checkpoint are held-out problems, and the steps and lengths of completions at its step', async (context) => {
+test('the facts about a checkpoint include held-out problems, and the steps and lengths of completions at its step', async (context) => {
 	const { form, best, older } = await workspace(context);
 	const facts = decodeOrThrow(policyFactsSchema, await form.facts(best), 'The facts');
 	assert.deepEqual(
@@ -119,19 +123,19 @@ test('the facts about a checkpoint are held-out problems, and the steps and leng
 	assert.deepEqual((await form.facts({ kind: 'engine', run: '/nowhere' })).sample, null);
 });
 
-test('a description with everything that has no default starts at once; errors are named', () => {
+test('a description that sets everything without a default starts immediately; errors are named', () => {
 	const whole: SearchDraft = { policy: server, problem, strategy: 'self-consistency', budget: { nodes: 3 } };
 	assert.ok(isComplete(whole));
 	for (const name of ['policy', 'problem', 'strategy', 'budget'] as const) {
 		assert.ok(!isComplete({ ...whole, [name]: undefined }), name);
 	}
-	assert.ok(!isComplete({ ...whole, strategy: 'best-of-n' }), 'it needs a scorer');
+	assert.ok(!isComplete({ ...whole, strategy: 'best-of-n' }), 'best-of-n needs a scorer');
 	assert.ok(isComplete({ ...whole, strategy: 'best-of-n', guide: { use: 'majority' } }));
 	assert.throws(() => isComplete({ ...whole, strategy: 'luck' }), /Unknown strategy "luck"/);
 	const wanted = wantedSearch({ ...whole, strategy: 'mcts', budget: { simulations: 9 }, params: { c1: 2 } });
 	assert.deepEqual(wanted.spec.params, { simulations: 9, c1: 2 });
 	const given = wantedSearch({ ...whole, strategy: 'mcts', budget: { simulations: 9 }, params: {} }, true);
-	assert.deepEqual(given.spec.params, {}, 'a caller has the last word');
+	assert.deepEqual(given.spec.params, {}, 'the parameters of a caller take precedence');
 	assert.throws(() => wantedSearch({ ...whole, problem: { ...problem, prompt: ' ' } }), /does not specify a problem/);
 	assert.throws(() => wantedSearch({ ...whole, policy: undefined }), /does not specify a policy/);
 	assert.throws(() => wantedSearch({ ...whole, params: { n: 0 } }), /Invalid parameters/);
@@ -139,7 +143,7 @@ test('a description with everything that has no default starts at once; errors a
 
 	const environment = { file: '/w/a.env.py', maxTurns: 4, turnSeconds: 10 };
 	const played = { ...whole, environment, strategy: 'best-of-n', problem: { prompt: '', answer: null, row: { n: 1 } } };
-	assert.ok(isComplete(played), 'an environment gives rewards');
+	assert.ok(isComplete(played), 'an environment provides rewards');
 	const { spec, problem: row } = wantedSearch(played);
 	assert.deepEqual([spec.environment, spec.guide, row.row], [environment, { use: 'environment' }, { n: 1 }]);
 	assert.deepEqual(wantedSearch({ ...played, guide: { use: 'majority' } }).spec.guide, { use: 'majority' });

@@ -135,7 +135,7 @@ test('the completions API supports prefixes, templates, and scores if prompts ar
 	assert.deepEqual(
 		[server.requests.at(-1)?.body.prompt, server.requests.at(-1)?.body.max_tokens],
 		['one two', 1],
-		'a text as it stands; 0 tokens are no request that all servers take',
+		'the text is sent as it is; 1 token is requested because not all servers accept 0',
 	);
 	const { more } = await policy.read({ text: 'one two', alternatives: 2, maxTokens: 1, ...shared }, never);
 	assert.deepEqual([more?.text, more?.finish, more?.tokens, more?.logprob], [' more', 'length', 1, -1]);
@@ -360,7 +360,7 @@ test("the policy's own fields override detected capabilities, which are then not
 	const { prefix, logprobs, seed, score } = result.capabilities;
 	assert.deepEqual({ prefix, logprobs, seed, score }, { prefix: true, logprobs: false, seed: true, score: false });
 	assert.deepEqual([found.schemas, result.schemas], [true, false]);
-	assert.equal(server.requests.length - before, 1, 'only the first text was asked for');
+	assert.equal(server.requests.length - before, 1, 'only the first completion was requested');
 	const [only] = await Promise.all([openOpenAiPolicy(specOf(server, { abilities: { prefix: 'assistant' } }), {})]);
 	assert.deepEqual([only?.capabilities.prefix, only?.capabilities.logprobs], [true, found.capabilities.logprobs]);
 });

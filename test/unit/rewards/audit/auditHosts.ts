@@ -21,7 +21,7 @@ export function contextOf(template: Template, task: RewardContext['task'] = null
 	return { tags: { think: pair(template.think), answer: pair(template.answer) }, task, folder: import.meta.dirname };
 }
 
-/** Opens reward hosts that end with the test, together with their processes. */
+/** Opens reward hosts that are closed after the test, together with their processes. */
 export async function openHosts(context: TestContext, limits: Partial<RewardLimits> = {}): Promise<RewardHosts> {
 	const hosts = new RewardHosts(await findRewardPrograms(), { folder: builtHostFolder(), limits });
 	context.after(async () => {

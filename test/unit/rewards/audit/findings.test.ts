@@ -68,7 +68,7 @@ export const strict = ({ completion, answer }) => ${right};
 		assert.ok((await met('strict')) > cases.length / 2);
 	});
 
-	test('is distinguished from an honest correct answer, whatever its score', () => {
+	test('must score lower than an honest correct answer, whatever that answer scores', () => {
 		const probe = probes[0];
 		assert.ok(probe);
 		const attempt = {

@@ -188,7 +188,7 @@ describe('a completion that impersonates the judge', () => {
 			assert.equal(code.length, 12);
 			assert.ok(!(injections[i] as string).includes(code));
 			assert.ok(messageOf(one).includes(`BEGIN ${code}\n${injections[i]}\nEND ${code}`));
-			assert.equal(messageOf(one).split('gold text').length, 2, 'the gold answer stands in its own place alone');
+			assert.equal(messageOf(one).split('gold text').length, 2, 'the gold answer occurs only in its own place');
 		}
 		assert.equal(new Set(asked.map(codeOf)).size, injections.length);
 	});
@@ -268,7 +268,7 @@ describe('a failing server', () => {
 		await new Promise((resolve) => setTimeout(resolve, 100));
 		const second = judge.score(row('two'), never);
 		assert.deepEqual(await Promise.all([first, second]), [1, 1]);
-		assert.ok((times[1] as number) - (times[0] as number) >= 290, 'the pause holds for the row that came later, too');
+		assert.ok((times[1] as number) - (times[0] as number) >= 290, 'the later row also waits');
 	});
 
 	test('exhausts the retries row by row', async () => {
@@ -298,7 +298,7 @@ describe('a failing server', () => {
 		}
 	});
 
-	test('that does not exist is named immediately', async () => {
+	test('that does not exist is reported immediately with its address', async () => {
 		const { judge } = await judgeAt(say('YES'));
 		const origin = server?.origin;
 		await server?.stop();
@@ -406,7 +406,7 @@ describe('the judge cache', () => {
 		);
 		await server?.stop();
 		assert.equal(await judge.score(row('seven'), never), 1);
-		// A different option makes it a different question, and the server is gone.
+		// With a different option, the question is not in the cache, and the server has stopped.
 		const other = new Judge(
 			{ ...entry, name: 'judge', weight: 1, temperature: 1 },
 			r1,

@@ -51,14 +51,14 @@ test('no reward depends on what tools return', async () => {
 			assert.deepEqual([hostile.accuracy, hostile['exact-match']], [0, 0]);
 		}
 	}
-	// Nor if the conversation ends with the tool, or the policy wrote nothing.
+	// The same holds if the conversation ends with a tool message, or if the policy wrote nothing.
 	for (const end of [[said(null, calls), tool(gold)], [tool(gold)], []]) {
 		const { accuracy, format } = await values(end);
 		assert.deepEqual([accuracy, format], [0, 0]);
 	}
 });
 
-test('answers and format are those of the last message, and lengths and thinking those of all messages', async () => {
+test('answers and format come from the last message, lengths and thinking from all messages', async () => {
 	const last = '<think>Then it is 42.</think><answer>42</answer>';
 	const whole = await values([said('<think>Wait, I look.</think>', calls), tool('x'), said(last)]);
 	const alone = await values([said(last)]);

@@ -69,7 +69,7 @@ describe('a container engine', { skip: process.platform === 'win32' }, () => {
 
 	const refusal = async (action: () => Promise<unknown>): Promise<Failure> => {
 		const error = await action().then(
-			() => assert.fail('it was not refused'),
+			() => assert.fail('the action was not rejected'),
 			(reason: unknown) => reason,
 		);
 		assert.ok(error instanceof Failure, String(error));
@@ -174,7 +174,7 @@ describe('a container engine', { skip: process.platform === 'win32' }, () => {
 		await says('stderr', '');
 	});
 
-	it('that does not report its limits has gaps', async () => {
+	it('that does not report its limits counts as having none', async () => {
 		await says('info', 'Cannot connect');
 		assert.equal((await containerSandbox('x')).gaps.length, 3);
 		await says('info', JSON.stringify(dockerInfo));

@@ -210,7 +210,7 @@ print("all")`;
 		await once(child.stdout as NodeJS.ReadableStream, 'data');
 		group.handedOn();
 		await removeLeftGroups(folder);
-		assert.equal((await ownGroups()).length, 1, 'the group of a running process was taken away');
+		assert.equal((await ownGroups()).length, 1, 'the group of a running process was removed');
 		// Same name with a different start time: a process that has ended and whose pid was reused.
 		const [, , namespace] = (await ownGroups())[0]?.split('-') ?? [];
 		const left = join(folder, `reasoning-lab-${namespace}-${process.pid}-1-00`);

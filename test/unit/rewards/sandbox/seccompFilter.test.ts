@@ -22,7 +22,7 @@ function decide(
 	assert.ok(bytes);
 	let accumulator = 0;
 	for (let at = 0; ; at++) {
-		assert.ok(at * 8 < bytes.length, 'it runs out of the program');
+		assert.ok(at * 8 < bytes.length, 'the jump leaves the program');
 		const code: number = bytes.readUInt16LE(at * 8);
 		const [whenTrue, whenFalse] = [bytes.readUInt8(at * 8 + 2), bytes.readUInt8(at * 8 + 3)];
 		const value = bytes.readUInt32LE(at * 8 + 4);
@@ -35,7 +35,7 @@ function decide(
 		else if (code === 0x35) jump(accumulator >= value);
 		else if (code === 0x45) jump((accumulator & value) !== 0);
 		else if (code === 0x06) return value;
-		else assert.fail(`instruction ${code} is not known`);
+		else assert.fail(`unknown instruction ${code}`);
 	}
 }
 

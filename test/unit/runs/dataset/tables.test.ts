@@ -55,7 +55,7 @@ test('every format gives the same rows, sequentially and at any offset', async (
 		const path = join(folder, name);
 		await writeFile(path, text);
 		const table = await opened(t, path);
-		assert.deepEqual(await table.rows(0, 10), [], `${name}: nothing is known yet`);
+		assert.deepEqual(await table.rows(0, 10), [], `${name}: no rows before indexing`);
 		await table.index();
 		assert.deepEqual([table.rowCount, table.complete], [1000, true], name);
 		assert.deepEqual(await scanned(table), rows, name);
@@ -137,7 +137,7 @@ test('a file is not kept in memory, and indexing can be canceled', async (t) => 
 	await handle.close();
 	const table = await opened(t, path);
 	const { values } = await sampleTable(table);
-	assert.ok(values.length > 0 && table.rowCount === 0, 'the first rows are there before any is counted');
+	assert.ok(values.length > 0 && table.rowCount === 0, 'the first rows are available before any rows are counted');
 	const signal = { aborted: false };
 	const ended = table.index(signal, () => {
 		signal.aborted = true;

@@ -88,7 +88,7 @@ const arrived = (id: string, step: number) => ({
 	],
 });
 
-test('a chunk that is sealed while it is read is read to its end, once', async (t) => {
+test('a chunk that is sealed during a read is read to its end exactly once', async (t) => {
 	const folder = await folderOf(t);
 	const count = 4000;
 	const rows = Array.from({ length: count }, (_, i) => arrived(`t${i}`, 1));
@@ -146,7 +146,7 @@ test('a folder with files of several versions of prime-rl is read completely, ea
 	);
 });
 
-test('a run whose clock was set back is running while it writes, and not afterwards', async () => {
+test('a run whose clock was set back counts as running only while it writes', async () => {
 	const meta = 'run_id: 57332e2ae5e0459e9649ea4c4f59ee6d\nrun_name: only\nstart_time: 1795719933484\nstatus: 1\n';
 	/** Rows every 10 s: four from before the clock was set back by an hour, and four since. */
 	const statusOf = async (ago: number) => {

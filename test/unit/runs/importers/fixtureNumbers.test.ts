@@ -137,7 +137,11 @@ describe('fixture numbers', () => {
 		equalNumbers(countedBy(evaluation), expected('prime-rl').eval as Numbers, 'inspect of prime-rl');
 		assert.deepEqual((await inspected('verl'))?.steps, expected('verl').validation_steps);
 		assert.equal((await inspected('rllm'))?.rollouts, expected('rllm').validation_episodes);
-		assert.equal(await inspected('skyrl'), null, 'evaluations without training are the rollouts of the run');
+		assert.equal(
+			await inspected('skyrl'),
+			null,
+			'without training rollouts, evaluations count as the rollouts of the run',
+		);
 		const nemo = numbersOf(await of('nemo-rl'));
 		assert.equal(nemo.rollouts, expected('nemo-rl').validation_rollouts);
 		assert.ok(Math.abs(nemo.mean_reward - (expected('nemo-rl').validation_mean_reward as number)) <= tolerance);
@@ -211,7 +215,7 @@ describe('fixture numbers', () => {
 		}
 	});
 
-	it('match for canonical metrics, which equal those of the rollouts', async () => {
+	it('match for canonical metrics: the reward of a step equals the mean reward of its rollouts', async () => {
 		for (const name of ['verl', 'prime-rl', 'art', 'tinker'] as const) {
 			const per = expected(name).per_step;
 			for (const { step, values } of await metricsOf(name)) {

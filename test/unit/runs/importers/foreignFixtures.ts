@@ -67,7 +67,7 @@ export interface Expected extends Numbers {
 const counted: Record<string, Expected> = JSON.parse(readFileSync(join(root, 'test/fixtures/expected.json'), 'utf8'));
 
 export function expected(name: string): Expected {
-	// An export has the same contents.
+	// The Parquet export of trackio has the same contents.
 	const found = counted[name === 'trackio-parquet' ? 'trackio' : name];
 	if (found === undefined) throw new Error(`expected.json has no ${name}`);
 	return found;
@@ -83,7 +83,7 @@ export interface ReadRun {
 	readonly faults: RunFault[];
 }
 
-/** Reads all rollouts of a split, and checks that reading each by its location gives the same. */
+/** Reads all rollouts of a split with their locations, and the read errors. */
 export async function readAll(run: RunContent, split: RolloutSplit = 'train'): Promise<ReadRun> {
 	const rollouts: ReadRollout[] = [];
 	const faults: RunFault[] = [];

@@ -22,7 +22,7 @@ const sample = (step: number, text: string) => eventBytes({ step, tag: 'sample',
 const textsOf = async (run: Awaited<ReturnType<typeof openRun>>) =>
 	(await readAll(run)).rollouts.map(({ line }) => line.completion);
 
-describe('pieces of files with several steps', () => {
+describe('reading files with several steps in pieces', () => {
 	it('includes a partial event once it is complete', async () => {
 		const last = sample(1, 'three');
 		await writeFile(join(folder, name), Buffer.concat([sample(1, 'one'), sample(1, 'two'), last.subarray(0, 30)]));
@@ -86,7 +86,7 @@ describe('pieces of files with several steps', () => {
 	});
 });
 
-describe('read errors of a run', () => {
+describe('the list of read errors of a run', () => {
 	it('counts two malformed rollouts in one record as two', () => {
 		const faults = new FaultList();
 		const fault = { file: 'a.jsonl', line: 1, message: 'has no completion', records: 1 };

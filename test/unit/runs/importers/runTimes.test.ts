@@ -26,7 +26,7 @@ describe('timestamps of an external run', () => {
 		assert.deepEqual(runTimes(copied), { created: 1000, updated: 1080, working: false });
 		assert.equal(runTimes({ ...copied, now: 1139 }).working, true, 'within six steps of 10 s');
 		assert.equal(runTimes({ ...copied, now: 1141 }).working, false);
-		assert.equal(runTimes({ ...copied, now: 1141, flushSeconds: 150 }).working, true, 'rows may be held back');
+		assert.equal(runTimes({ ...copied, now: 1141, flushSeconds: 150 }).working, true, 'rows may still be buffered');
 	});
 
 	it('come from its files if nothing is recorded, unless all were written at the same time', () => {
@@ -36,11 +36,15 @@ describe('timestamps of an external run', () => {
 		const copy = { ...none, written: every(0.01, 5, 1100), steps: every(0.01, 4, 1100), now: 1100.1 };
 		const { created, updated, working } = runTimes(copy);
 		assert.deepEqual([created, working], [updated, false]);
-		assert.equal(elapsedSeconds({ created, updated, live: false, foreign: true }, 2000), null, 'not 0 s');
+		assert.equal(
+			elapsedSeconds({ created, updated, live: false, foreign: true }, 2000),
+			null,
+			'unknown rather than 0 s',
+		);
 		assert.equal(
 			runTimes({ ...none, written: [1100], steps: [1100], now: 1101 }).working,
 			false,
-			'one step has no pace',
+			'one step is not enough to know the pace',
 		);
 	});
 
@@ -70,7 +74,7 @@ describe('timestamps of an external run', () => {
 		const running = await age(5);
 		assert.equal(running.status, 'running');
 		const span = { ...running, live: true, foreign: true };
-		assert.equal(Math.round(elapsedSeconds(span, now + 1000) ?? -1), 180, 'to its last sign, not to now');
+		assert.equal(Math.round(elapsedSeconds(span, now + 1000) ?? -1), 180, 'until the last update, not until now');
 		assert.equal((await age(361)).status, 'finished');
 	});
 });

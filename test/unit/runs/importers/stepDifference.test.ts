@@ -48,7 +48,7 @@ describe('rechecking the files of a step', () => {
 });
 
 describe('a link to a run', () => {
-	it('can be followed just as it can be opened', async () => {
+	it('can be followed as well as opened', async () => {
 		const folder = await realpath(await mkdtemp(join(tmpdir(), 'linked-')));
 		try {
 			await writeFiles(folder, { 'run/1.jsonl': [{ input: 'p', output: 'o', gts: '1', score: 1, step: 1 }] });

@@ -80,7 +80,7 @@ describe('information that a trainer does not record', () => {
 		}
 	});
 
-	it('traces of MLflow have no step, even if metrics have', async (context) => {
+	it('MLflow traces have no step, even if the metrics do', async (context) => {
 		const lab = await labFor(context);
 		await lab.index(fixtureFolder('mlflow'));
 		const rows = async (sql: string) => (await lab.sql({ sql, limit: 5 })).rows;
@@ -197,7 +197,7 @@ describe('information that a trainer does not record', () => {
 		for (const line of cases) assert.equal(JSON.parse(line).truncated, null);
 	});
 
-	it('is not evidence in a diagnosis: unrecorded text is not unanswered, identical or free of loops', () => {
+	it('is not evidence in a diagnosis: unrecorded text does not count as unanswered, identical or free of loops', () => {
 		const facts = new FactsOfRollouts({ think: null, answer: ['<answer>', '</answer>'] });
 		for (let index = 0; index < 4; index++) {
 			facts.add({

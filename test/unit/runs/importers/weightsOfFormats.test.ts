@@ -27,12 +27,12 @@ function sampleOf(fields: object): Pick<RolloutLine, 'step' | 'tokens' | 'extra'
 }
 
 describe('weight versions', () => {
-	it('of slime and miles are those of the calls that generated the tokens', async () => {
+	it('of slime and miles come from the calls that generated the tokens', async () => {
 		for (const name of ['slime', 'miles'] as const) {
 			for (const line of await linesOf(name)) {
 				// slime_dump.py uses the number of a step as the version of its samples.
 				assert.deepEqual(weightsOf(line), { oldest: line.step, newest: line.step, trained: null }, name);
-				assert.equal(stalenessOf(weightsOf(line) ?? assert.fail()), null, 'what was trained is not recorded');
+				assert.equal(stalenessOf(weightsOf(line) ?? assert.fail()), null, 'the trained version is not recorded');
 				const masked = line.row === 4 || line.row === 12;
 				assert.deepEqual(
 					line.tokens?.version,
@@ -62,9 +62,9 @@ describe('weight versions', () => {
 		}
 	});
 
-	it('of prime-rl are those at dispatch and at the end, compared with the batch', async () => {
+	it('of prime-rl are recorded at dispatch and at the end, and the batch determines the trained version', async () => {
 		const lines = await linesOf('prime-rl');
-		// Policy of the episodes in the fixture: 0 to 0, 0 to 1, 1 to 2; the batch of step N trains version N - 1.
+		// Policy versions of the fixture's episodes: 0 to 0, 0 to 1, 1 to 2; the batch of step N trains version N - 1.
 		const spans = [1, 2, 3].map((step) => [
 			...new Set(lines.filter((line) => line.step === step).map((line) => JSON.stringify(weightsOf(line)))),
 		]);
@@ -91,7 +91,7 @@ describe('weight versions', () => {
 			assert.ok(typeof made !== 'string');
 			return weightsOf({ step: 4, ...made[0] })?.trained;
 		};
-		assert.equal(weights('train', {}), null, 'step 4 is that of the dispatch');
+		assert.equal(weights('train', {}), null, 'step 4 is the step at dispatch');
 		assert.equal(weights('train', { arrival: { step: 6 } }), 5);
 		assert.equal(weights('train', { arrival: { step: 6 } }, 7), 6);
 		assert.equal(weights('eval', { arrival: { step: 6 } }, 7), null);
@@ -129,14 +129,14 @@ describe('weight versions', () => {
 		assert.equal(art({ ...whole, final_policy_version: null }), null);
 	});
 
-	it('of our own engine count updates, and the step of a batch is the next update', () => {
+	it('of our own engine count updates, and the batch of step N trains version N - 1', () => {
 		const of = (step: number | null, version: (number | null)[], extra?: object) =>
 			weightsOf({ step, tokens: { version }, ...(extra && { extra: extra as Record<string, unknown> }) });
 		assert.deepEqual(of(7, [null, 4, 4]), { oldest: 4, newest: 4, trained: 6 });
 		assert.deepEqual(of(null, [4]), { oldest: 4, newest: 4, trained: null });
 		assert.equal(of(7, [null]), null);
 		assert.equal(of(7, []), null);
-		assert.deepEqual(of(3, [4]), { oldest: 4, newest: 4, trained: null }, 'weights from the future have no age');
+		assert.deepEqual(of(3, [4]), { oldest: 4, newest: 4, trained: null }, 'weights newer than the batch have no age');
 		for (const weights of [null, 4, { oldest: 5, newest: 4 }, { oldest: 1.5, newest: 2 }, { oldest: 1 }]) {
 			assert.equal(of(7, [1], { weights }), null);
 		}

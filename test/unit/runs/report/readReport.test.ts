@@ -19,7 +19,7 @@ describe('a report on several runs', () => {
 		assert.deepEqual(runs, folders);
 		assert.ok(
 			gaps.some((gap) => gap.startsWith('trl-run: ')),
-			'what could not be read is told by its run',
+			'gaps are reported with the name of their run',
 		);
 		assert.equal(document.title, 'torch stages and trl-run');
 		assert.deepEqual(
@@ -30,7 +30,7 @@ describe('a report on several runs', () => {
 		assert.match(text, /\| torch stages \| pytorch \| finished \|.*\| 18 \/ 18 \| 0\.000 \(/);
 		assert.match(text, /\| trl-run \| TRL \| finished \|.*\| 30 \/ 30 \| – \|/);
 		assert.match(text, /Runs without a recipe: trl-run\./);
-		assert.match(text, /\| TRL \| finished \| – \| – \|/, 'a copy does not say when its run began');
+		assert.match(text, /\| TRL \| finished \| – \| – \|/, 'the start time of a copied run is unknown');
 		assert.match(reportHtml(document), /Results by stage/);
 	});
 

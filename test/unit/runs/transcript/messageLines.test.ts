@@ -39,7 +39,7 @@ async function allLines(path: string, lines: MessageLines): Promise<[number, str
 	}
 }
 
-/** Splits text as expected of the reader. */
+/** Splits text the way the reader should. */
 function expected(text: string): [number, string][] {
 	return text
 		.split('\n')
@@ -72,13 +72,13 @@ test('lines are found across chunks and blank lines, and again when the file has
 	const last = await lines.load(handle, lines.count - 1, 5);
 	assert.deepEqual([last.lines, last.open], [['{"role":"assi'], true]);
 	await writeFile(path, text.replaceAll('é', 'è'));
-	assert.equal(await lines.continues(handle, whole + 20), false, 'the end is another one');
+	assert.equal(await lines.continues(handle, whole + 20), false, 'the file has changed');
 });
 
 const call = (id: string) => ({ id, type: 'function', function: { name: 'search', arguments: '{"query":"tea"}' } });
 const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };
 
-test('a log is inspected by lines as it is when it is read completely', async (t) => {
+test('inspecting a log by lines gives the same results as reading it completely', async (t) => {
 	const rows: unknown[] = [];
 	for (let i = 0; i < 40; i++) {
 		rows.push({ role: 'assistant', content: `Number ${i}`, tool_calls: [call(`a${i}`), call(`b${i}`)], usage });
@@ -121,7 +121,7 @@ test('a log is inspected by lines as it is when it is read completely', async (t
 	assert.deepEqual([...found.links], links);
 });
 
-test('lines with one message each need no map, and a replaced file is not inspected', async (t) => {
+test('a log with one message per line needs no line map, and a replaced file is not inspected', async (t) => {
 	const path = await written(t, `${JSON.stringify({ role: 'user', content: 'One' })}\n`.repeat(50));
 	const file = await fileOf(path);
 	assert.equal((await inspectLines(file)).lineOf, null);

@@ -118,7 +118,7 @@ describe('a strategy comparison over episodes', () => {
 		);
 	});
 
-	test('a beam search over turns is guided by a scorer of turns', async (context) => {
+	test('a beam search over turns is guided by a scorer for turns', async (context) => {
 		const { compare } = await placeFor(context);
 		const { points } = await compare('beam', {
 			problems: { from: 'environment', limit: 3 },

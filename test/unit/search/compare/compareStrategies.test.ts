@@ -91,7 +91,7 @@ describe('strategy comparison', () => {
 		assert.deepEqual(await readSummary('whole'), summary);
 		const [single, four, eight, budgeted, oracle] = summary.points;
 		assert.equal(summary.done, summary.total);
-		assert.equal(summary.total, problems * 3, 'samples, bands and the one point that is searched for');
+		assert.equal(summary.total, problems * 3, 'shared samples, bands, and one point with its own searches');
 		// 6 in 10 and 2 in 10 are correct.
 		assert.ok(Math.abs((single?.accuracy?.mean ?? 0) - 0.4) < 0.2, `${single?.accuracy?.mean}`);
 		assert.ok((eight?.gain?.mean ?? 0) > 0);
@@ -104,7 +104,7 @@ describe('strategy comparison', () => {
 		assert.ok((summary.bands[0]?.mean ?? 0) > (summary.bands[1]?.mean ?? 1));
 		assert.ok(
 			(single?.bands[0]?.accuracy?.mean ?? 0) > (single?.bands[1]?.accuracy?.mean ?? 1) + 0.1,
-			'the bands, found by other samples, are told by these too',
+			'bands from other samples also separate these samples',
 		);
 
 		assert.deepEqual((await readdir(join(root, 'whole', 'trees'))).sort(), ['bands', 's1p0', 'samples']);
@@ -161,9 +161,9 @@ describe('strategy comparison', () => {
 		let more = 0;
 		const whole = await compare('parts', { onProgress: () => more++ });
 		assert.equal(whole.state, 'ended');
-		assert.equal(more, whole.total - before, 'what was there is not searched for again');
+		assert.equal(more, whole.total - before, 'finished searches are not repeated');
 		assert.deepEqual(numbers(whole), numbers(await readSummary('whole')));
-		const nothing = await compare('parts', { onProgress: () => assert.fail('all is done') });
+		const nothing = await compare('parts', { onProgress: () => assert.fail('a finished search is repeated') });
 		assert.deepEqual(numbers(nothing), numbers(whole));
 	});
 

@@ -108,7 +108,7 @@ describe('training data from searches', () => {
 		const journeys = await linesOf<{ completion: string }>('exports', 'journey.jsonl');
 		assert.ok(
 			journeys.some(({ completion }) => completion.includes('Let me go back')),
-			'with their dead ends',
+			'journeys include dead ends',
 		);
 		const pairs = await linesOf<{ chosen: string; rejected: string }>('exports', 'dpo.jsonl');
 		assert.ok(pairs.some(({ chosen, rejected }) => /one/.test(chosen) && /other/.test(rejected)));
@@ -117,7 +117,7 @@ describe('training data from searches', () => {
 			soft.flatMap(({ completions, labels }) => labels.filter((_, i) => completions[i]?.endsWith(step)));
 		assert.ok(
 			labelsOf('one').every((label) => label === 1),
-			'whatever follows is right',
+			'every continuation is correct',
 		);
 		assert.ok(labelsOf('other').every((label) => label === 0));
 		assert.ok(labelsOf('one').length > 0 && labelsOf('other').length > 0);
@@ -127,7 +127,7 @@ describe('training data from searches', () => {
 		await generate('all', { keep: 'all', most: 3 });
 		const all = await linesOf<SolutionLine>('all', 'solutions.jsonl');
 		assert.ok(all.some(({ correct }) => correct === false));
-		assert.equal(all[0]?.correct, true, 'the best come first');
+		assert.equal(all[0]?.correct, true, 'the best solutions come first');
 		await generate('best', { keep: 'best' });
 		const best = await linesOf<SolutionLine>('best', 'solutions.jsonl');
 		assert.equal(best.length, problems);
@@ -140,7 +140,7 @@ describe('training data from searches', () => {
 		assert.equal(chat?.prompt[0]?.role, 'user');
 	});
 
-	test('resumes after a stop, and redoes anything damaged by a crash only once', async () => {
+	test('resumes after a stop, and redoes only what a crash damaged', async () => {
 		const end = new AbortController();
 		const stopped = await generate(
 			'parts',
@@ -164,7 +164,7 @@ describe('training data from searches', () => {
 		assert.deepEqual([nothing.problems, nothing.before], [problems, problems]);
 	});
 
-	test('has one folder per data set, which must be complete', async () => {
+	test('is not written to a folder with a different specification or damaged files', async () => {
 		await assert.rejects(generate('plain', { trees: true, most: 2 }), /different specification/);
 		const path = join(root, 'best', 'solutions.jsonl');
 		await writeFile(path, (await readFile(path, 'utf8')).slice(0, 100));

@@ -19,7 +19,7 @@ const guesser: ScriptInput = {
 	],
 };
 
-it('an evaluation plays episodes: they have turns, the reward decides, and a failed one is not counted', async (context) => {
+it('an evaluation plays episodes, records their turns, grades them by reward, and excludes failed ones', async (context) => {
 	const folder = await folderFor(context);
 	const fails = guessing.replace(
 		'this.number = number;',

@@ -38,7 +38,7 @@ const expected = JSON.parse(readFileSync(join(folder, 'tree-expected.json'), 'ut
 /** Returns the known numbers for a file. */
 export function expectedOf<T = Numbers>(of: TreeFolder, name: string): T {
 	const value = expected[of].files[name];
-	if (value === undefined) throw new Error(`Nothing is known of ${of}/${name}`);
+	if (value === undefined) throw new Error(`There are no known numbers for ${of}/${name}`);
 	return value as T;
 }
 

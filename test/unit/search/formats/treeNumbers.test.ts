@@ -65,7 +65,7 @@ describe('numbers for external trees', () => {
 		});
 	}
 
-	it('of x1', async () => {
+	it('match for x1', async () => {
 		const name = 'graphs/mcts_tree_final.json';
 		const wanted = expectedOf('tree-x1', name);
 		const [one] = await read('tree-x1', name);
@@ -141,7 +141,7 @@ describe('numbers for external trees', () => {
 			trees.map(({ facts }) => [facts.nodes, facts.depth, facts.counts.samples]),
 			wanted.map(({ nodes, samples }) => [(nodes as number) - 1, 1, samples]),
 		);
-		// Tokens per puzzle are the difference between its total and the previous one.
+		// The tokens for a puzzle are the difference between its total and the previous total.
 		const tokens = trees.map(({ events }) => events.at(-1)).map((end) => (end?.t === 'end' ? end.tokens : null));
 		assert.deepEqual(tokens, [1856, 3636 - 1856]);
 	});

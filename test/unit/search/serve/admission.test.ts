@@ -6,14 +6,14 @@ test('the retry delay for rejected clients depends on the queue and request dura
 	let at = 0;
 	const admission = new Admission(2, 8, () => at);
 	const { signal } = new AbortController();
-	assert.equal(admission.retryAfter, 5, 'nothing is known yet');
+	assert.equal(admission.retryAfter, 5, 'no request has finished yet');
 	const leave = await admission.enter(signal);
 	at += 10_000;
 	leave();
 	assert.equal(admission.retryAfter, 5);
 	await Promise.all([admission.enter(signal), admission.enter(signal)]);
 	for (let i = 0; i < 5; i++) void admission.enter(signal).catch(() => undefined);
-	assert.equal(admission.retryAfter, 30, 'five wait, two at a time, ten seconds each');
+	assert.equal(admission.retryAfter, 30, 'five are waiting, two run at a time, ten seconds each');
 	for (let i = 0; i < 3; i++) void admission.enter(signal).catch(() => undefined);
 	assert.equal(admission.retryAfter, 45);
 	await assert.rejects(admission.enter(signal), /8 are waiting/);

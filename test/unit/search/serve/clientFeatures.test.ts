@@ -218,7 +218,7 @@ test('a checkpoint accepts text and token ids verbatim', { timeout: 120_000 }, a
 	const logprobs = choice?.logprobs?.token_logprobs ?? [];
 	assert.ok(logprobs.every((one) => typeof one === 'number' && one <= 0));
 	const top = choice?.logprobs?.top_logprobs ?? [];
-	// The top token at each position is listed next to the actual token, and equals it if they are the same.
+	// Each position lists the top token and the actual token, which may be the same.
 	for (const [i, own] of logprobs.entries()) {
 		const max = Math.max(...Object.values(top[i] as Record<string, number>));
 		assert.ok((own as number) <= max);

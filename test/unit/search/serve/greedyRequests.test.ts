@@ -30,7 +30,7 @@ async function start(context: Parameters<typeof folderFor>[0], budget: object = 
 	return { server, ask };
 }
 
-test('one request cannot monopolize the server: it ends at the time limit, and others are answered meanwhile', async (context) => {
+test('one request cannot monopolize the server: it ends at the time limit, and others are answered in the meantime', async (context) => {
 	const { server, ask } = await start(context, { seconds: 1 });
 	let over = false;
 	const greedy = ask({ params: { n: 100_000 } }).finally(() => {
@@ -38,7 +38,7 @@ test('one request cannot monopolize the server: it ends at the time limit, and o
 	});
 	assert.equal((await fetch(`${server.url}/models`)).status, 200);
 	assert.equal((await ask({ params: { n: 1 } })).body.choices[0].search.stop, 'complete');
-	assert.equal(over, false, 'it is still under way');
+	assert.equal(over, false, 'the large request is still running');
 	const { status, body } = await greedy;
 	assert.equal(status, 200);
 	assert.equal(body.choices[0].search.stop, 'seconds');
@@ -61,7 +61,7 @@ test('parameters that multiply the work have limits, and the error names them', 
 
 test('a request that trickles in byte by byte ends at the limits rather than at the next connection check', async (context) => {
 	const { server } = await start(context, {}, { headersMs: 200, requestMs: 400 });
-	// By default, Node checks connections every 30 seconds, and this test would take as long.
+	// By default, Node checks connections every 30 seconds, and this test would take that long.
 	for (const head of ['POST /v1/chat/completions HTTP/1.1\r\n', post(server.port)]) {
 		const socket = connect(server.port, '127.0.0.1');
 		let said = '';

@@ -368,7 +368,7 @@ describe('concurrency', () => {
 			await gone.catch(() => undefined);
 			await until(() => reasoner.started.every(({ signal }) => signal?.aborted));
 			reasoner.gated = false;
-			assert.equal((await chat(ask)).status, 200, 'its place is free');
+			assert.equal((await chat(ask)).status, 200, 'the slot is free again');
 		});
 	}
 

@@ -66,7 +66,7 @@ describe('with the OpenAI client', () => {
 		for await (const { id } of client.models.list()) ids.push(id);
 		assert.equal(ids[0], 'adder');
 		assert.ok(ids.includes('adder:self-consistency'));
-		assert.ok(!ids.includes('adder:best-of-n'), 'none is set');
+		assert.ok(!ids.includes('adder:best-of-n'), 'no scorer is set');
 		assert.equal((await client.models.retrieve('adder:self-consistency')).object, 'model');
 		await assert.rejects(client.models.retrieve('nobody'), NotFoundError);
 	});
@@ -171,7 +171,7 @@ describe('with the OpenAI client', () => {
 		}, /The model is gone/);
 	});
 
-	test('errors are the exceptions of the client library', async () => {
+	test('errors arrive as exceptions of the client library', async () => {
 		const stranger = new OpenAI({ apiKey: 'nonsense', baseURL: server.url, maxRetries: 0 });
 		await assert.rejects(stranger.models.list(), AuthenticationError);
 		const refused = client.chat.completions.create({ model: 'gpt-9', messages: [...question] });

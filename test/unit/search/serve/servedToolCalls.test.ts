@@ -104,7 +104,7 @@ describe('tools in the Reasoner API', { timeout: 120_000 }, () => {
 		});
 	}
 
-	test('without calls it is a search, and usage includes both', async (context) => {
+	test('a reply without calls leads to a search, and usage includes both', async (context) => {
 		await using upstream = await callingServer(() => null);
 		const client = await serve(context, upstream);
 		const reply = await client.chat.completions.create({ model: 'm', messages: asked, tools: [add] });

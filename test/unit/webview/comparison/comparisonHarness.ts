@@ -63,9 +63,9 @@ export async function openComparison(
 		return decodeOrThrow<unknown>(table.result, await handlers[method as keyof typeof handlers](decoded), method);
 	};
 	const onMessage = (message: unknown): void => {
-		const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
+		const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message from the webview');
 		if (decoded.kind === 'event') {
-			const command = decodeOrThrow(comparisonCommandSchema, decoded.event, 'A command of the webview');
+			const command = decodeOrThrow(comparisonCommandSchema, decoded.event, 'A command from the webview');
 			if (command.type === 'ready') session.begin();
 			else if (command.type === 'fault') faults.push(command.message);
 			else {

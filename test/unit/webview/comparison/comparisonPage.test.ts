@@ -48,7 +48,7 @@ async function open(
 	t.after(async () => {
 		const { errors, faults } = view;
 		await view.close();
-		assert.deepEqual([errors, faults], [[], []], 'errors of the page');
+		assert.deepEqual([errors, faults], [[], []], 'page errors');
 	});
 	return view;
 }
@@ -149,7 +149,7 @@ test('held-out accuracy is compared problem by problem', options, async (t) => {
 	await baseline.click();
 	await page.getByRole('option', { name: 'higher clip' }).click();
 	await page.waitForFunction(() => /Worse/.test(document.querySelector('tbody tr')?.textContent ?? ''));
-	// Results that arrive do not replace the controls, which would close an open list.
+	// Incoming results do not replace the controls, because that would close an open list.
 	assert.ok(await before?.evaluate((node) => node.isConnected));
 });
 
@@ -223,7 +223,7 @@ test('live runs are followed, and an unreadable one is reported', options, async
 	await soon(() => assert.deepEqual(view.commands, [{ type: 'choose' }]));
 });
 
-// `hostilePages.test.ts` shows hostile texts in every field; `npm run acceptance -- pageLooks` also in these files.
+// `npm test` covers this in `hostilePages.test.ts`; this test runs only in `npm run acceptance -- pageLooks`.
 if (complete)
 	test('external names and text are shown as plain text', options, async (t) => {
 		const evil = await writeComparedRun(folder, {
@@ -296,7 +296,7 @@ test('charts of any two metrics are pinned for the workspace', options, async (t
 	];
 	const pins = charts.map((chart) => ({ type: 'pin', chart, pinned: true }));
 	await soon(() => assert.deepEqual(commands, pins));
-	// Another panel of the workspace has unpinned one, and pinned a metric that these runs do not have.
+	// Another panel in the workspace has unpinned one, and pinned a metric that these runs do not have.
 	const event = { type: 'pinned', charts: [charts[1], { x: null, y: 'unknown' }] };
 	await view.post({ kind: 'event', event });
 	const pinned = page.locator('.group', { hasText: 'Pinned charts' });

@@ -96,7 +96,7 @@ describe('the tooltip of a metric', () => {
 		assert.ok(!Object.keys(entropy).some((label) => label.startsWith('In ')));
 	});
 
-	it('shows the name in the trainer, and how its definition differs', () => {
+	it('shows the name that the trainer uses, and how the definition differs', () => {
 		const kl = facts('kl', 'verl');
 		assert.match(kl['In verl'] ?? '', /actor\/kl_loss/);
 		assert.match(kl['Differs in verl'] ?? '', /loss_agg_mode/);

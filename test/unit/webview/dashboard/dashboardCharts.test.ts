@@ -72,7 +72,7 @@ describe('run charts', () => {
 		assert.equal(
 			groups.some((group) => group.id === 'other'),
 			false,
-			'none of an engine’s own metrics is unknown',
+			'no metric of an engine ends up under Other',
 		);
 		const ids = groups.flatMap((group) => group.charts.map((chart) => chart.id));
 		assert.equal(new Set(ids).size, ids.length);
@@ -91,7 +91,7 @@ describe('run charts', () => {
 		);
 	});
 
-	it('show GPUs as rows of small charts on one scale, and group many of them by type', () => {
+	it('show each GPU as a row of small charts on one scale, or several GPUs per chart if there are many', () => {
 		const parts = ['memory_used', 'memory_total', 'memory_peak', 'utilization', 'temperature', 'power', 'power_limit'];
 		const gpus = (count: number) =>
 			Array.from({ length: count }, (_, i) => parts.map((part) => `gpu/${i}/${part}`)).flat();
@@ -112,14 +112,14 @@ describe('run charts', () => {
 		assert.deepEqual(
 			more.flatMap(({ charts }) => charts.map(({ title }) => title)),
 			['gpu/0/fan'],
-			'what is none of its measures is not lost',
+			'an unknown GPU metric still gets a chart',
 		);
 		const [many] = chartsOf(gpus(20));
 		assert.deepEqual(
 			many?.charts.slice(0, 4).map(({ title, lines }) => `${title}: ${lines.length}`),
 			['GPUs 0 to 7, memory: 9', 'GPUs 8 to 15, memory: 9', 'GPUs 16 to 19, memory: 5', 'GPUs 0 to 7, utilization: 8'],
 		);
-		assert.deepEqual(chartsOf(['gpu/0/memory_total']), [], 'there is nothing to see against it');
+		assert.deepEqual(chartsOf(['gpu/0/memory_total']), [], 'a total without usage gets no chart');
 	});
 
 	it('put preference training next to its held-out metrics', () => {
@@ -134,11 +134,15 @@ describe('run charts', () => {
 			'Preferences and judge models: accuracy eval/accuracy',
 			'Preferences and judge models: mean_reward min_reward max_reward',
 		]);
-		assert.deepEqual(titles('eval/accuracy'), ['Reward and accuracy: eval/accuracy'], 'another trainer means answers');
+		assert.deepEqual(
+			titles('eval/accuracy'),
+			['Reward and accuracy: eval/accuracy'],
+			'for other trainers, it is the accuracy of answers',
+		);
 		assert.deepEqual(
 			chartsOf(['eval/accuracy'], true).map(({ id }) => id),
 			['preferences'],
-			'of a process reward model of ours',
+			'for our engines, it is the accuracy of a process reward model',
 		);
 	});
 
@@ -162,7 +166,7 @@ describe('run charts', () => {
 		const groups = chartsOf(['loss', hostile, '__proto__', 'constructor', 'objective/kl', 'reward_std', 'epoch']);
 		const titles = (id: string) => groups.find((group) => group.id === id)?.charts.map((chart) => chart.title);
 		assert.deepEqual(titles('other'), [hostile, '__proto__', 'constructor', 'objective/kl']);
-		assert.deepEqual(titles('reward'), ['Reward SD'], 'what the catalog knows stands with its kind');
+		assert.deepEqual(titles('reward'), ['Reward SD'], 'known metrics stay in their own groups');
 		assert.deepEqual(titles('optimizer'), ['Loss', 'Epoch']);
 		assert.equal(explainMetric(hostile, {}).title, hostile);
 	});
@@ -340,9 +344,9 @@ describe('run stages', () => {
 		link.setRange({ min: 40, max: 60 });
 		link.setFollowing(true);
 		link.setRows(rows(70), rows(70));
-		assert.deepEqual(link.range, { min: 50, max: 70 }, 'a part keeps its width');
+		assert.deepEqual(link.range, { min: 50, max: 70 }, 'a partial view keeps its width');
 		link.showFrom(70);
-		assert.deepEqual(link.range, { min: 50, max: 70 }, 'nothing is there yet');
+		assert.deepEqual(link.range, { min: 50, max: 70 }, 'nothing follows step 70 yet');
 	});
 });
 
@@ -403,7 +407,7 @@ describe('the link between charts', () => {
 		link.zoom(0.5);
 		assert.deepEqual(link.range, { min: 35, max: 65 });
 		link.setRange({ min: 50, max: 50.0001 });
-		assert.deepEqual(link.range, { min: 35, max: 65 }, 'a view of nothing is refused');
+		assert.deepEqual(link.range, { min: 35, max: 65 }, 'a range that is too small is rejected');
 		link.setRange({ min: -5, max: 1000 });
 		assert.equal(link.range, null);
 		link.reset();
@@ -436,7 +440,11 @@ describe('the link between charts', () => {
 		link.leave();
 		assert.deepEqual([link.pinned, link.pinnedRow, link.cursor], [31, 30, 30]);
 		link.setRows(new Float64Array(0), new Float64Array(0));
-		assert.deepEqual([link.pinned, link.pinnedRow, link.cursor], [31, null, null], 'rows are read again');
+		assert.deepEqual(
+			[link.pinned, link.pinnedRow, link.cursor],
+			[31, null, null],
+			'the step stays pinned while rows are reread',
+		);
 		const later = Float64Array.from({ length: 50 }, (_, i) => i + 21);
 		link.setRows(later, later);
 		assert.equal(link.pinnedRow, 10);
@@ -469,7 +477,7 @@ describe('the link between charts', () => {
 		assert.deepEqual(
 			[...elapsedOf(Float64Array.of(10, 12, 11, 15))],
 			[0, 2, 2, 5],
-			'a clock set back does not turn time',
+			'elapsed time does not decrease when the clock is set back',
 		);
 	});
 
@@ -481,7 +489,7 @@ describe('the link between charts', () => {
 			actOnLink(link, action);
 			return link.cursor;
 		};
-		assert.equal(press('ArrowLeft'), 100, 'it appears at the end');
+		assert.equal(press('ArrowLeft'), 100, 'the cursor first appears at the end');
 		assert.equal(press('ArrowLeft'), 99);
 		assert.equal(press('ArrowLeft', true), 89);
 		assert.equal(press('Home'), 0);
@@ -502,7 +510,7 @@ describe('the link between charts', () => {
 
 	it('zooms around the pointer with the wheel, and pans within the rows', () => {
 		const link = linked();
-		assert.equal(link.pan(10), false, 'all of it is in view');
+		assert.equal(link.pan(10), false, 'everything is already in view');
 		link.zoomAt(26, 0.5);
 		assert.deepEqual(link.range, { min: 13.5, max: 63.5 });
 		assert.equal(link.following, false);
@@ -623,7 +631,7 @@ describe('a line with more points than pixels', () => {
 });
 
 describe('chart numbers', () => {
-	it('have padded ranges, starting at 0 if close to it, with fractions within 0 and 1', () => {
+	it('have padded ranges that start at 0 if close to it, and stay within 0 and 1 for fractions', () => {
 		assert.deepEqual(yRange(null, null, 'number', false), [0, 1]);
 		assert.deepEqual(yRange(0.2, 0.9, 'share', false), [0, 0.9 + 0.7 * 0.08]);
 		assert.deepEqual(
@@ -747,7 +755,7 @@ describe('charts of one metric against another', () => {
 		assert.equal(inView(null, { x: 'a', y: 'd' }).note, 'The run does not have both metrics.');
 	});
 
-	it('are pinned if the run has both metrics, even one that is only a band of another chart', () => {
+	it('are pinned if the run has both metrics, even if one is only a band in another chart', () => {
 		const groups = chartsOf(['reward', 'reward_std', 'loss']);
 		const [first, ...rest] = withPinned(groups, [
 			{ x: 'reward_std', y: 'loss' },

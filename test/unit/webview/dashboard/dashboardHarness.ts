@@ -30,7 +30,7 @@ export interface DashboardView extends Webview {
 }
 
 export interface DashboardHarnessOptions extends Omit<WebviewOptions, 'app' | 'onMessage'> {
-	/** Number of an event to drop, as happens to a hidden webview. */
+	/** Sequence number of an event to drop, as when the webview is hidden. */
 	readonly lose?: number;
 	/** Error with which actions fail. */
 	readonly failure?: Failure;
@@ -82,9 +82,9 @@ export async function openDashboard(
 		return method === 'save' ? { saved: true } : {};
 	};
 	const onMessage = (message: unknown): void => {
-		const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
+		const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message from the webview');
 		if (decoded.kind === 'event') {
-			const command = decodeOrThrow(dashboardCommandSchema, decoded.event, 'A command of the webview');
+			const command = decodeOrThrow(dashboardCommandSchema, decoded.event, 'A command from the webview');
 			if (command.type === 'resync') resyncs++;
 			if (command.type === 'fault') faults.push(command.message);
 			else session.begin();

@@ -59,12 +59,12 @@ describe('dashboard model', () => {
 	it('requests a snapshot if an event is missing, and ignores events until it arrives', () => {
 		const model = new DashboardModel();
 		const table = tableOf([1, 2, 3, 4]);
-		assert.equal(model.apply(rows(table, 0, 2, 1)), false, 'nothing precedes the first snapshot');
+		assert.equal(model.apply(rows(table, 0, 2, 1)), false, 'rows before the first snapshot are ignored');
 		model.apply(snapshot(1, 2));
 		model.apply(rows(table, 0, 2, 2));
 		assert.equal(model.apply(rows(table, 3, 4, 4)), false);
 		model.expectSnapshot();
-		assert.equal(model.apply(rows(table, 2, 3, 3)), false, 'even if it would fit');
+		assert.equal(model.apply(rows(table, 2, 3, 3)), false, 'ignored even if the rows would fit');
 		assert.equal(model.table.length, 2);
 		assert.equal(model.apply(snapshot(5, 4)), true);
 		assert.equal(model.table.length, 0);
@@ -128,7 +128,7 @@ describe('dashboard model', () => {
 		model.apply(rows(table, 0, 30, 3));
 		assert.deepEqual([...model.table.step], [...steps.slice(0, 30), 39, 81, 100]);
 		assert.equal(model.loading, true);
-		assert.equal(model.apply(rows(table, 32, 40, 4)), false, 'rows of the overview fill no hole');
+		assert.equal(model.apply(rows(table, 32, 40, 4)), false, 'overview rows do not fill gaps');
 		model.apply(rows(table, 30, 81, 4));
 		assert.deepEqual([...model.table.step], [...steps.slice(0, 81), 100]);
 		assert.deepEqual(
@@ -227,7 +227,7 @@ describe('the dashboard header', () => {
 				tableOf([1, 2, 3, 4], () => 'sft'),
 			),
 			null,
-			'the next stage has another pace',
+			'the next stage may run at a different pace',
 		);
 		assert.equal(remainingSeconds(madeUpRun({ totalSteps: 20 }), table), 2 * (20 - 8));
 		assert.equal(remainingSeconds(madeUpRun({ totalSteps: null }), table), null);
@@ -285,7 +285,7 @@ describe('the run banner', () => {
 		assert.equal(words(ray('restart'), 10), 'Restarting after losing a worker');
 		const loading = { status: 'starting', engine: 'PyTorch', wait: { kind: 'loading', words: 'loading' } } as const;
 		assert.equal(words(madeUpRun(loading)), 'Loading PyTorch');
-		assert.equal(words(madeUpRun(loading), 10), null, 'a resumed run has its charts');
+		assert.equal(words(madeUpRun(loading), 10), null, 'a resumed run already has charts');
 		assert.equal(statusWords(madeUpRun(loading)), 'loading');
 		const stage = (name: string) => ({ ...unknownStage, name, type: name });
 		const sft = (...after: string[]) => madeUpRun({ stage: 'sft', stages: ['sft', ...after].map(stage) });

@@ -72,7 +72,7 @@ describe('the dashboard in a browser', { skip }, () => {
 			for (let i = 3; i < data.length; i += 4) if ((data[i] as number) > 40) painted++;
 			return painted / (data.length / 4);
 		}, chart);
-	/** Waits for messages from a page; the assertion that follows explains what is missing after 30 seconds. */
+	/** Waits up to 30 seconds for messages from a page; after that, the next assertion explains what is missing. */
 	const until = async (holds: () => boolean) => {
 		for (const end = Date.now() + 30_000; !holds() && Date.now() < end; ) {
 			await new Promise((resolve) => setTimeout(resolve, 10));
@@ -87,7 +87,7 @@ describe('the dashboard in a browser', { skip }, () => {
 			.catch(async (error: Error) => {
 				const stage = await page.locator('.stage-choice').evaluate((node) => (node as HTMLSelectElement).value);
 				const shown = `"${await text(view, '.readout')}", stage ${stage}, toolbar ${await text(view, '.toolbar')}`;
-				throw new Error(`Expected "${expected}", there is ${shown}`, { cause: error });
+				throw new Error(`Expected "${expected}", found ${shown}`, { cause: error });
 			});
 	};
 
@@ -142,7 +142,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
-	it('draws any metric against another, pinned for the workspace, for the steps in view', async () => {
+	it('draws charts of one metric against another for the steps in view, pinned for the workspace', async () => {
 		const pinned = [
 			{ x: 'loss', y: 'reward' },
 			{ x: 'loss', y: 'unknown' },
@@ -159,7 +159,7 @@ describe('the dashboard in a browser', { skip }, () => {
 			await looksRightNow(view, 'dashboard-new-chart');
 			await page.getByRole('button', { name: 'Pin Chart' }).click();
 			await chart('entropy|reward_std').waitFor();
-			assert.equal(await page.locator('[data-pair]').count(), 2, 'one that the run cannot draw is not shown');
+			assert.equal(await page.locator('[data-pair]').count(), 2, 'a chart whose metrics the run lacks is not shown');
 			const before = await described('loss|reward');
 			await drawn(view, 'loss');
 			await page.locator('[data-chart="loss"] .plot').focus();
@@ -185,13 +185,13 @@ describe('the dashboard in a browser', { skip }, () => {
 		const device = { provider: 'webgpu', error: 'no driver' };
 		const event = { time: 1, step: 0, type: 'device', took: 'cpu', tried: [device] };
 		await appendFile(join(folder, runFiles.events), formatLine(event));
-		// Not among those that are closed after each subtest.
+		// Not added to `opened`, whose views are closed after each subtest.
 		const view = await openDashboard(browser, folder);
 		t.after(() => view.close());
 		const { page, session } = view;
 
 		await t.test(
-			'pins a step and highlights a metric that a link names, both before and after it has started',
+			'pins the step and highlights the metric of a link, both before and after the session has started',
 			async () => {
 				session.show({ step: 220, metric: 'clip_ratio/high_mean' });
 				await page.locator('.card.cited[data-chart]').waitFor();
@@ -244,7 +244,7 @@ describe('the dashboard in a browser', { skip }, () => {
 				);
 				await page.keyboard.press('Enter');
 				await until(() => view.rollouts.length > 0);
-				assert.deepEqual(view.rollouts, [null], 'the session knows of no rollouts in this run');
+				assert.deepEqual(view.rollouts, [null], 'this run has no rollouts');
 			},
 		);
 
@@ -547,7 +547,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
-	it('offers the actions that the run state allows in one tab stop with arrow keys, and reports failures', async () => {
+	it('offers the actions that the run state allows, in one tab stop with arrow keys, and reports failures', async () => {
 		const now = Date.now() / 1000;
 		const alive = { ...(await ownIdentity()), created: now - 60, updated: now, heartbeat: now };
 		const options: { failure?: Failure } = {};
@@ -581,7 +581,7 @@ describe('the dashboard in a browser', { skip }, () => {
 			await page.keyboard.press('Tab');
 			assert.notEqual(await focused(), 'Pause');
 			await page.keyboard.press('Shift+Tab');
-			assert.equal(await focused(), 'Open run folder', 'it comes back to where it was');
+			assert.equal(await focused(), 'Open run folder', 'focus returns to the last button used');
 			options.failure = new Failure('unavailable', 'The engine does not answer.', 'Open its log.');
 			await page.locator('vscode-button[aria-label="Pause"]').click();
 			await page.locator('.flash').waitFor();
@@ -638,7 +638,7 @@ describe('the dashboard in a browser', { skip }, () => {
 			if (i % 10 === 9) await writer.updateRecord({});
 		}
 		assert.match((await plot.getAttribute('aria-valuetext')) ?? '', /^step 300:/);
-		assert.equal(await plot.getAttribute('aria-valuemax'), '299', 'one row a step');
+		assert.equal(await plot.getAttribute('aria-valuemax'), '299', 'one row per step');
 		assert.ok(view.resyncs() >= 1);
 		assert.deepEqual([view.errors, view.faults], [[], []]);
 	});
@@ -670,12 +670,12 @@ describe('the dashboard in a browser', { skip }, () => {
 		await page.keyboard.press('End');
 		assert.match((await said()) ?? '', /^step 100:/);
 		await grow(120);
-		assert.match((await said()) ?? '', /^step 100:/, 'rows came');
+		assert.match((await said()) ?? '', /^step 100:/, 'new rows do not move the cursor');
 		await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
 		assert.doesNotMatch((await said()) ?? '', /^step 100:/);
 		await page.keyboard.press('End');
 		await grow(150);
-		assert.match((await said()) ?? '', /^step 120:/, 'the pointer rests');
+		assert.match((await said()) ?? '', /^step 120:/, 'a resting pointer does not move the cursor');
 		await page.mouse.move(box.x + box.width / 2 + 1, box.y + box.height / 2);
 		assert.doesNotMatch((await said()) ?? '', /^step 120:/);
 		await page.mouse.move(2, 2);
@@ -692,7 +692,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		const changes = () => page.evaluate(() => (window as unknown as { work: { changes: number } }).work.changes);
 		for (const line of lines.slice(150)) await writer.appendMetrics(line);
 		await view.session.refresh();
-		// Longer than a tick of its clock.
+		// Longer than one tick of the page's clock.
 		await page.waitForTimeout(1200);
 		assert.equal(await changes(), 0);
 		await view.post({ kind: 'shown', shown: true });
@@ -703,7 +703,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		assert.deepEqual([view.errors, view.faults], [[], []]);
 	});
 
-	// `hostilePages.test.ts` shows hostile texts in every field; `npm run acceptance -- pageLooks` also in these files.
+	// `npm test` covers this in `hostilePages.test.ts`; this test runs only in `npm run acceptance -- pageLooks`.
 	if (complete)
 		it('shows hostile names as text', async () => {
 			const bad = '<img src=x onerror="document.title=1"><script>document.title=2</script>';

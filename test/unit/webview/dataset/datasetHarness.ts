@@ -67,9 +67,9 @@ export async function openDataset(
 		return session.rows(version, number, from, to);
 	};
 	const onMessage = (message: unknown): void => {
-		const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
+		const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message from the webview');
 		if (decoded.kind === 'event') {
-			onCommand(decodeOrThrow(datasetCommandSchema, decoded.event, 'A command of the webview'));
+			onCommand(decodeOrThrow(datasetCommandSchema, decoded.event, 'A command from the webview'));
 			return;
 		}
 		const { id, method, params } = decoded;

@@ -60,7 +60,7 @@ test('after a reload, the first redraw already shows the restored filter', () =>
 	model.dispose();
 });
 
-test('a row that a link names opens as soon as it has been found, and only once', async () => {
+test('a row that a link refers to opens as soon as it is found, and only once', async () => {
 	const asked: unknown[] = [];
 	const port = {
 		post() {},

@@ -79,7 +79,7 @@ async function open(t: TestContext, file: string, more: Parameters<typeof openDa
 	t.after(async () => {
 		const { errors, faults } = view;
 		await view.close();
-		assert.deepEqual([errors, faults], [[], []], 'errors of the page');
+		assert.deepEqual([errors, faults], [[], []], 'page errors');
 	});
 	return view;
 }
@@ -122,7 +122,7 @@ test('the editor is accessible in every theme and width', options, async (t) => 
 	await looksRight(view, 'dataset-row', widths);
 });
 
-test('one page shows a file', options, async (t) => {
+test('a file is explored in one page', options, async (t) => {
 	const view = await open(t, full);
 	const { page } = view;
 

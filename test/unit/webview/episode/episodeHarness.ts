@@ -123,9 +123,9 @@ export async function openEpisodeView(
 		...page,
 		app: 'episode',
 		onMessage: (message) => {
-			const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
+			const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message from the webview');
 			if (decoded.kind === 'event') {
-				const command = decodeOrThrow(episodeCommandSchema, decoded.event, 'A command of the webview');
+				const command = decodeOrThrow(episodeCommandSchema, decoded.event, 'A command from the webview');
 				if (command.type === 'ready' && view === null) early = true;
 				else take(command);
 				return;

@@ -77,7 +77,7 @@ async function open(t: TestContext, more: Parameters<typeof openEpisodeView>[1])
 	t.after(async () => {
 		const { errors, faults } = view;
 		await view.close();
-		assert.deepEqual([errors, faults], [[], []], 'errors of the page');
+		assert.deepEqual([errors, faults], [[], []], 'page errors');
 	});
 	return view;
 }
@@ -162,7 +162,7 @@ test('an episode is played by hand, replayed, branched, and compared with new co
 		await looksRightNow(view, 'episode-branch');
 	});
 
-	await t.test('a saved change replays earlier calls and shows what differs', async () => {
+	await t.test('saving a change replays earlier calls and shows what differs', async () => {
 		await writeFile(file, (await readFile(file, 'utf8')).replace('grows in bed {row}', 'blooms in bed {row}'));
 		session.changed();
 		await page.locator('.episode-bar', { hasText: 'Replay 3' }).waitFor();
@@ -181,7 +181,7 @@ test('an episode is played by hand, replayed, branched, and compared with new co
 		session.changed();
 		await page.locator('.notice').waitFor({ state: 'hidden' });
 		await session.settled;
-		assert.equal(session.branches.length, 3, 'a replay replaces the one before');
+		assert.equal(session.branches.length, 3, 'each replay replaces the previous one');
 	});
 
 	await t.test('an environment that hangs or fails is reported, and the view stays usable', async () => {

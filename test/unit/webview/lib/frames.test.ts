@@ -53,7 +53,7 @@ describe('animation frames', () => {
 		assert.deepEqual(drawn, ['before', 'meanwhile']);
 	});
 
-	it('requested during a frame run in the next one', () => {
+	it('that are requested during a frame run in the next one', () => {
 		const { frames, frame } = browser();
 		let count = 0;
 		const again = (): void => {

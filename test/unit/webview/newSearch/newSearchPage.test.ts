@@ -70,7 +70,7 @@ const contents = (draft: SearchDraft | null, policies = true): NewSearchEvent =>
 	],
 });
 
-test('the form has a default for everything, explains it, and starts the search', {
+test('the form has a default for everything, explains each default, and starts the search', {
 	skip,
 	timeout: patience(120_000),
 }, async (t) => {
@@ -82,7 +82,7 @@ test('the form has a default for everything, explains it, and starts the search'
 	const view = await openWebview(browser, {
 		...{ app: 'newSearch', width: 900, height: 900 },
 		onMessage: (message) => {
-			const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
+			const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message from the webview');
 			if (decoded.kind === 'event') {
 				events.push((decoded.event as { type: string }).type);
 				return;
@@ -137,7 +137,7 @@ test('the form has a default for everything, explains it, and starts the search'
 	};
 	await page.getByText('Loading').waitFor();
 
-	await t.test('a first search needs one click, and a failure is shown next to it', async () => {
+	await t.test('a first search needs one click, and a failed start is reported', async () => {
 		await send(contents({ policy: checkpoint }));
 		await summary.filter({ hasText: 'About 420 tokens' }).waitFor();
 		assert.match(
@@ -152,12 +152,16 @@ test('the form has a default for everything, explains it, and starts the search'
 		await looksRight(view, 'new-search', [320]);
 	});
 
-	await t.test('steps suit the completions, and a scorer suits the strategy', async () => {
+	await t.test('the default steps fit the completions, and the default scorer fits the strategy', async () => {
 		failing = false;
 		await page.getByText('Monte Carlo Tree Search').click();
 		await page.getByText('About 7 steps in each of 64 completions at step 40').waitFor();
 		await begin(() => start.click());
-		assert.deepEqual([last()?.split, last()?.draft.split], ['tokens-4', undefined], 'the choice stays open');
+		assert.deepEqual(
+			[last()?.split, last()?.draft.split],
+			['tokens-4', undefined],
+			'the automatic choice is not stored in the draft',
+		);
 		assert.deepEqual(last()?.draft.guide, { use: 'majority' });
 		assert.deepEqual(await page.getByLabel('Scorer').locator('option').allInnerTexts(), [
 			'Mean log-probability',
@@ -233,7 +237,7 @@ test('the form has a default for everything, explains it, and starts the search'
 	});
 
 	await t.test(
-		'a policy that was trained on episodes plays them, on a row and with the reward of its environment',
+		'a policy trained on episodes plays an episode on a row, with the reward of its environment',
 		async () => {
 			await send(
 				contents({ policy: played, problem: { prompt: '1+1=', answer: '2', row: {} }, guide: { use: 'majority' } }),
@@ -272,7 +276,7 @@ test('the form has a default for everything, explains it, and starts the search'
 	);
 
 	const choice = page.getByLabel('Environment', { exact: true });
-	await t.test('the environment can be one whose rows cannot be read, or none', async () => {
+	await t.test('the user can select an environment whose rows cannot be read, or no environment', async () => {
 		assert.deepEqual(await choice.locator('option').allInnerTexts(), [
 			'None: one completion per problem',
 			'guess.env.py (of run)',
@@ -303,7 +307,7 @@ test('the form has a default for everything, explains it, and starts the search'
 		const restored = await openWebview(browser, {
 			...{ app: 'newSearch', state },
 			onMessage: (message) => {
-				const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
+				const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message from the webview');
 				if (decoded.kind !== 'request') return;
 				const { id, method } = decoded;
 				asked.push(method);

@@ -29,9 +29,9 @@ test('the graph shows each stage with its state, accuracy, gain and time, and op
 	const view = await openWebview(browser, {
 		...{ app: 'pipelineGraph', width: 1000, height: 500 },
 		onMessage: (message) => {
-			const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
+			const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message from the webview');
 			if (decoded.kind !== 'event') return;
-			const command = decodeOrThrow(pipelineGraphCommandSchema, decoded.event, 'A command of the webview');
+			const command = decodeOrThrow(pipelineGraphCommandSchema, decoded.event, 'A command from the webview');
 			if (command.type !== 'ready') commands.push(command);
 		},
 	});

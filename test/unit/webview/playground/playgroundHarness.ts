@@ -118,7 +118,7 @@ export async function openPlayground(browser: Browser, options: PlaygroundOption
 		...page,
 		app: 'playground',
 		onMessage: (message) => {
-			const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
+			const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message from the webview');
 			if (decoded.kind === 'request') {
 				const { id, method, params } = decoded;
 				answer(method, params).then(
@@ -127,7 +127,7 @@ export async function openPlayground(browser: Browser, options: PlaygroundOption
 				);
 				return;
 			}
-			const command = decodeOrThrow(playgroundCommandSchema, decoded.event, 'A command of the webview');
+			const command = decodeOrThrow(playgroundCommandSchema, decoded.event, 'A command from the webview');
 			if (command.type === 'fault') faults.push(command.message);
 			else if (command.type === 'ready' && view === null) early = true;
 			else {

@@ -39,7 +39,7 @@ async function open(t: TestContext, more: PlaygroundOptions = {}) {
 	t.after(async () => {
 		const { errors, faults } = view;
 		await view.close();
-		assert.deepEqual([errors, faults], [[], []], 'errors of the page');
+		assert.deepEqual([errors, faults], [[], []], 'page errors');
 	});
 	return view;
 }
@@ -146,7 +146,7 @@ test('errors are shown where they occurred, and Stop works', options, async (t) 
 	const { page, session } = view;
 	await ask(view, 'fail');
 	assert.match(await page.locator('.side-failure').innerText(), /server is down/);
-	assert.equal(await page.locator('.side').nth(1).locator('.card').count(), 1, 'the other one answers');
+	assert.equal(await page.locator('.side').nth(1).locator('.card').count(), 1, 'the other policy still answers');
 	await looksRightNow(view, 'playground-failed');
 	session.setPolicies([first, null]);
 	await question(view).fill('slow');
@@ -176,7 +176,7 @@ test('policy output is shown as plain text', options, async (t) => {
 	assert.equal(await view.page.locator('.exchange img, .exchange script').count(), 0);
 });
 
-test('rescores, saves and copies, and restores its content after a reload', options, async (t) => {
+test('the view rescores, saves and copies completions, and restores its content after a reload', options, async (t) => {
 	const view = await open(t, { policies: [first, null] });
 	const { page, session } = view;
 	await field(view, 'Temperature').fill('0');
@@ -201,7 +201,7 @@ test('rescores, saves and copies, and restores its content after a reload', opti
 	assert.equal(await again.page.getByRole('textbox', { name: /^Template/ }).inputValue(), 'Q: {prompt} A:');
 	await ask(again, 'What is 17 + 25?');
 	assert.equal(again.session.history.exchanges.at(-1)?.sides[0]?.prompt, 'Q: What is 17 + 25? A:');
-	assert.equal(session.history.exchanges.length, 1, 'the other playground knows nothing of it');
+	assert.equal(session.history.exchanges.length, 1, 'the other playground is unchanged');
 });
 
 test('latent thoughts open above the tokens, as text', options, async (t) => {

@@ -92,9 +92,9 @@ export async function openQuery(
 		}
 	};
 	const onMessage = async (message: unknown): Promise<void> => {
-		const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
+		const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message from the webview');
 		if (decoded.kind === 'event') {
-			const command = decodeOrThrow(queryCommandSchema, decoded.event, 'A command of the webview');
+			const command = decodeOrThrow(queryCommandSchema, decoded.event, 'A command from the webview');
 			if (command.type === 'ready') session.begin();
 			else if (command.type === 'cancel') session.cancel(command.id);
 			else if (command.type === 'addRuns') addedRuns++;

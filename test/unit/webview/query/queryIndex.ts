@@ -67,7 +67,7 @@ export class DatabaseIndex implements QueryIndex {
 				return { rows: 1, bytes: 1 };
 			}
 			default:
-				throw new Failure('unsupported', `${method} is not asked by the query view.`);
+				throw new Failure('unsupported', `The query view does not send ${method}.`);
 		}
 	}
 

@@ -144,7 +144,7 @@ describe('the query view in a browser', { skip }, () => {
 	});
 
 	it('runs SQL statements', async (t) => {
-		// Not among those that are closed after each subtest.
+		// Not among the views that are closed after each subtest.
 		const view = await openQuery(browser, database);
 		t.after(() => view.close());
 		await overview(view);
@@ -213,7 +213,7 @@ describe('the query view in a browser', { skip }, () => {
 			clean(view);
 		});
 
-		await t.test('shows ten thousand of a million rows and says so, rendering only a few', async () => {
+		await t.test('shows ten thousand of a million rows with a note, rendering only a few', async () => {
 			await toSql(page, "SELECT range AS n, repeat('x', 200) AS text FROM range(1000000)");
 			await summary(page, /^First 10,000 rows, .*Export to get all rows\.$/);
 			assert.ok((await page.locator('.data-rows .data-row').count()) < 60);
@@ -359,7 +359,7 @@ describe('the query view in a browser', { skip }, () => {
 		await page.keyboard.press('Enter');
 		await summary(page, /^2 rollouts, 8 kB in 12 ms$/);
 		const searches = view.rolloutIndex.asked.filter(({ method }) => method === 'search');
-		assert.equal(searches.length, 1, 'an expression that is wrong is not asked');
+		assert.equal(searches.length, 1, 'an invalid expression is not searched for');
 		assert.deepEqual((searches as { params: { filter: unknown } }[])[0]?.params.filter, { where: '"reward" >= 0.5' });
 		await page.getByLabel('Search text').fill('nowhere');
 		await page.keyboard.press('Enter');

@@ -41,7 +41,7 @@ describe('query view statements', () => {
 		assert.equal(await count(condition('correct', 'is'), condition('truncated', 'not')), 108);
 		assert.equal(await count(condition('advantage', 'null')), 80);
 		assert.equal(await count(condition('advantage', 'set')), 160);
-		assert.equal(await count(condition('advantage', '!=', '0.5')), 220, 'what is not recorded is not 0.5 either');
+		assert.equal(await count(condition('advantage', '!=', '0.5')), 220, 'a missing value is not 0.5 either');
 		assert.equal(await count(condition('run', '=', 'a'), condition('prompt_hash', '!=', 'hash1')), 96);
 		assert.equal(await count(condition('prompt_hash', '=', "x' OR true --")), 0);
 	});
@@ -83,7 +83,7 @@ describe('query view statements', () => {
 		}
 	});
 
-	it('group, average and sort, and a group of rollouts references one of them', async () => {
+	it('group, average and sort, and each group references one of its rollouts', async () => {
 		const steps = await rows(
 			sqlOf(form({ groupBy: ['run', 'step'], sort: { column: 'reward', descending: false } }), null, columns),
 		);

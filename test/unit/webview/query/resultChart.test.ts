@@ -41,7 +41,7 @@ test('rows are ordered by x, and an unknown value is a gap, never zero', () => {
 	);
 });
 
-test('a column can define the series and text the categories, up to a limit that is reported', () => {
+test('a column can define the series, and a text column the categories, up to a limit that is reported', () => {
 	const rows = Array.from({ length: 300 }, (_, i) => [i % 3, String(2n ** 60n), `run ${i}`]) as ResultTable['rows'];
 	const bySeries = resultChart(tableOf(columns, rows), { ...line, by: 'run' });
 	assert.equal(bySeries.chart.series.length, maxSeries);

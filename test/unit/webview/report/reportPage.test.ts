@@ -31,7 +31,7 @@ const citation = (address: string, line: number, changes: Partial<ReportCitation
 	...changes,
 });
 
-test('a report shows its citations with the result of their check, and its charts', {
+test('a report shows its charts, and its citations with the results of their checks', {
 	skip,
 	timeout: 120_000,
 }, async (t) => {
@@ -40,7 +40,7 @@ test('a report shows its citations with the result of their check, and its chart
 	const view = await openWebview(browser, {
 		...{ app: 'report', width: 900, height: 800 },
 		onMessage: (message) => {
-			const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
+			const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message from the webview');
 			if (decoded.kind === 'event') {
 				events.push(decoded.event);
 				return;
@@ -87,7 +87,7 @@ test('a report shows its citations with the result of their check, and its chart
 	assert.deepEqual(marked, ['0.71: 0.71 does not match the data: reward 0.6214', `nothing: No run "${hostile}".`]);
 	await page.getByRole('img', { name: 'Reward: 0.2 at step 1, 0.6214 at step 40' }).waitFor();
 	await page.getByText('sums has no metric "none".').waitFor();
-	assert.equal(await page.locator('a').count(), 0, 'nothing leads out of the page');
+	assert.equal(await page.locator('a').count(), 0, 'no link leads out of the page');
 	await looksRight(view, 'report', [320]);
 	await page.locator('.problems button').nth(1).click();
 	assert.equal(await page.evaluate(() => document.activeElement?.textContent?.startsWith('nothing')), true);

@@ -5,8 +5,8 @@ import { runRecord, writeMetrics, writeRecord, writeRollouts } from './rolloutsF
 const prompt = 'A bakery packs 13 rolls into each of 8 trays and sells 7 of them. How many are left?';
 
 /**
- * Generates a completion for the bakery problem at a given skill: more skilled ones verify themselves and are correct
- * more often.
+ * Generates a completion for the bakery problem. The higher the skill, the more often it is correct and checks its
+ * result.
  */
 function bakery(random: Random, skill: number): { text: string; right: boolean } {
 	const right = random.next() < skill;
@@ -132,8 +132,8 @@ export const mixed =
 	'<think>\nThere are 8 trays with 13 rolls each. 所以总共有一百零四个面包卷。 Then we sell 7 of them. Nous devons donc soustraire les sept petits pains que la boulangerie a vendus dans la rue. So the answer is 97.\n</think>\n<answer>97</answer>';
 
 /**
- * Writes a run in which the bakery problem recurs at every step and shows learning. The last step has the special group
- * 3.
+ * Writes a run with the bakery problem at every step, in which completions improve over time. The last step also has
+ * group 3, which contains the special cases.
  */
 export async function writeExploredRun(run: string, steps = 12, size = 6): Promise<void> {
 	await writeRecord(run, runRecord({ step: steps, totalSteps: steps, name: 'bakery' }));

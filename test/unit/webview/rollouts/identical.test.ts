@@ -9,7 +9,7 @@ const rollout = (index: number, completion: string | null, more: Partial<Rollout
 	...more,
 });
 
-test('identical completions fold into the first one, unless a card would show any difference', () => {
+test('identical completions fold into the first one, unless their cards would differ', () => {
 	const folds = foldIdentical([
 		rollout(0, 'a', { extra: '{"id":"x"}' }),
 		rollout(1, 'b'),

@@ -54,7 +54,7 @@ test('completions stay selected in the order of selection', () => {
 	assert.ok(chosen.has(at(2)) && !chosen.has(at(2, { split: 'validation' })));
 });
 
-test('compares the last two selected completions, or else the one with the most different reward', () => {
+test('the last two selected completions are compared; the defaults are the current one and the one with the most different reward', () => {
 	const rollouts = [0.2, 1.2, null, 0.9].map((reward, index) => ({ index, reward }));
 	assert.deepEqual(pairToCompare([at(7), at(8), at(9)], at(0), rollouts), [at(8), at(9)]);
 	assert.deepEqual(pairToCompare([], at(0), rollouts), [at(0), at(1)]);
@@ -263,7 +263,7 @@ test('a scan collects its rows in order, and ignores those of a previous scan', 
 	scan.receive(scanEvent(second, 5, 'complete'));
 	assert.equal(scan.running, false);
 	scan.stop();
-	assert.equal(posted.length, 3, 'what has ended is not stopped');
+	assert.equal(posted.length, 3, 'a finished scan is not stopped again');
 	assert.match(
 		scanWords({ ...(scan.progress as ScanProgress), state: 'bounded', skipped: 2 }),
 		/Read 1 of 3 steps, 8 rollouts · 2 unreadable · .*partial scan/,
@@ -327,10 +327,10 @@ test('each rating is saved immediately and in order, failures are reported, and 
 	}) as unknown as Ask;
 	const labels = new LabelModel(ask);
 	await labels.open(at(0));
-	assert.equal(labels.current, 1, 'the first that is not rated');
+	assert.equal(labels.current, 1, 'the first unrated step');
 	labels.rate(-1);
 	labels.rate(0);
-	assert.equal(labels.current, 2, 'the last one stays');
+	assert.equal(labels.current, 2, 'the last step stays current');
 	labels.undo();
 	labels.undo();
 	await labels.saved();
@@ -367,7 +367,7 @@ test('a continuation grows as text arrives, and ends with the reported finish re
 	await made.open(at(0));
 	made.start('ab', { maxTokens: 8, temperature: 0.5 });
 	made.start('again', { maxTokens: 8, temperature: 0.5 });
-	assert.equal(posted.length, 1, 'one at a time');
+	assert.equal(posted.length, 1, 'only one continuation runs at a time');
 	const event = (state: 'running' | 'finished' | 'stopped', text: string, continuation = 1): ExplorerEvent => ({
 		...{ type: 'continuation', continuation, state, text, ended: state === 'finished', failure: null },
 	});
@@ -391,9 +391,9 @@ test('the common prefix of all prompts in a step is omitted from the list, in wh
 	const system = 'system You are a careful assistant. user ';
 	const questions = ['What is 1 + 1?', 'What is 2 + 2?', 'Solve x = 3.'].map((one) => system + one);
 	assert.equal(questions[0]?.slice(commonPrefix(questions)), 'What is 1 + 1?');
-	assert.equal(commonPrefix(['What is 1?', 'What is 2?']), 0, 'too short to be a nuisance');
+	assert.equal(commonPrefix(['What is 1?', 'What is 2?']), 0, 'a short prefix is not omitted');
 	assert.equal(commonPrefix([system, system]), 0);
 	assert.equal(commonPrefix([system]), 0);
 	assert.equal(commonPrefix([]), 0);
-	assert.equal(commonPrefix(['x'.repeat(100), `${'x'.repeat(50)}y`]), 0, 'no word ends in it');
+	assert.equal(commonPrefix(['x'.repeat(100), `${'x'.repeat(50)}y`]), 0, 'the prefix contains no whole word');
 });

@@ -87,9 +87,9 @@ export async function openRollouts(
 		return readers[method as keyof typeof readers](decoded);
 	};
 	const onMessage = (message: unknown): void => {
-		const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
+		const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message from the webview');
 		if (decoded.kind === 'event') {
-			const command = decodeOrThrow(panelCommandSchema, decoded.event, 'A command of the webview');
+			const command = decodeOrThrow(panelCommandSchema, decoded.event, 'A command from the webview');
 			if (command.type === 'ready') void session.begin();
 			else if (command.type === 'fault') faults.push(command.message);
 			else if (command.type !== 'openDashboard') explorer.take(command);

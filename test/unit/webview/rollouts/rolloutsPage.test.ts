@@ -39,7 +39,7 @@ async function open(
 	t.after(async () => {
 		const { errors, faults } = view;
 		await view.close();
-		assert.deepEqual([errors, faults], [[], []], 'errors of the page');
+		assert.deepEqual([errors, faults], [[], []], 'page errors');
 	});
 	return view;
 }
@@ -171,7 +171,11 @@ test('identical completions share a card, which its button and the i key expand 
 	await fold.click();
 	await shown(0, 1, 4, 2);
 	assert.equal(await fold.getAttribute('aria-expanded'), 'true');
-	assert.equal(await page.evaluate(() => document.activeElement?.classList.contains('fold')), true, 'focus stays');
+	assert.equal(
+		await page.evaluate(() => document.activeElement?.classList.contains('fold')),
+		true,
+		'focus stays on the button',
+	);
 	assert.equal((await text(view, '.card[data-index="4"] .card-title .quiet'))[0], 'same as #1');
 	await looksRight(view, 'rollouts-unfolded', [400]);
 	await fold.click();
@@ -190,7 +194,7 @@ test('identical completions share a card, which its button and the i key expand 
 	await page.waitForSelector('.card.selected[data-index="0"]');
 });
 
-// `hostilePages.test.ts` shows hostile texts in every field; `npm run acceptance -- pageLooks` also in these files.
+// `npm test` covers this in `hostilePages.test.ts`; this test runs only in `npm run acceptance -- pageLooks`.
 if (complete)
 	test('malicious text is shown as plain text: it creates no elements and runs no scripts', options, async (t) => {
 		const run = newRun();
@@ -435,7 +439,7 @@ test('a reopened view shows the same location, and a link opens another one', op
 
 async function until(holds: () => boolean): Promise<void> {
 	for (const end = Date.now() + 30_000; !holds(); ) {
-		if (Date.now() > end) throw new Error('It was waited for in vain');
+		if (Date.now() > end) throw new Error('Timed out after 30 seconds');
 		await new Promise((resolve) => setTimeout(resolve, 10));
 	}
 }

@@ -54,7 +54,7 @@ async function writeRun(): Promise<string> {
 	return run;
 }
 
-test('a card shows the picture of its prompt with clipped boxes, and labels as text', { skip }, async (t) => {
+test('a card shows the picture in its prompt with clipped boxes, and their labels as text', { skip }, async (t) => {
 	const browser = await launchChromium();
 	const view = await openRollouts(browser, await writeRun());
 	t.after(async () => {

@@ -28,7 +28,10 @@ function checkBlocks(text: string, limits: { characters: number; lines: number }
 		assert.equal(part.split('\n').length - 1, breaks);
 		assert.equal(continued, start > 0 && text[start - 1] !== '\n');
 		const first = text.charCodeAt(start);
-		assert.ok(!(first >= 0xdc00 && first <= 0xdfff && /[\ud800-\udbff]/.test(text[start - 1] ?? '')), 'a cut pair');
+		assert.ok(
+			!(first >= 0xdc00 && first <= 0xdfff && /[\ud800-\udbff]/.test(text[start - 1] ?? '')),
+			'a surrogate pair is split',
+		);
 		at = end;
 	}
 	assert.equal(at, text.length);
@@ -209,6 +212,6 @@ test('keys trigger their commands, and controls keep their own keys', () => {
 	assert.equal(press('c', 'other', true), null);
 	assert.equal(press('q'), null);
 	const keys = bindings.flatMap((binding) => binding.keys);
-	assert.equal(new Set(keys).size, keys.length, 'a key has one command');
+	assert.equal(new Set(keys).size, keys.length, 'no key has two commands');
 	assert.deepEqual(new Set(bindings.map((binding) => binding.command)), new Set(commands));
 });

@@ -38,7 +38,7 @@ async function open(
 	t.after(async () => {
 		const { errors, faults } = view;
 		await view.close();
-		assert.deepEqual([errors, faults], [[], []], 'errors of the page');
+		assert.deepEqual([errors, faults], [[], []], 'page errors');
 	});
 	return view;
 }
@@ -269,7 +269,11 @@ test('the views of one run, one after another', options, async (t) => {
 		await page.waitForFunction(() => document.querySelector('.slider-value')?.textContent === '1');
 		await page.waitForSelector('.card.selected');
 		await page.keyboard.press('4');
-		assert.match(await page.locator('.scan-bar').innerText(), /^Read 12 steps/, 'at once');
+		assert.match(
+			await page.locator('.scan-bar').innerText(),
+			/^Read 12 steps/,
+			'the earlier scan is shown immediately',
+		);
 		await page.locator('.plot').focus();
 		await page.keyboard.press('Home');
 		await page.keyboard.press('Enter');
@@ -456,7 +460,7 @@ test('an external run shows its notes, its validation rollouts, and only the val
 	assert.deepEqual(await view.violations('names'), []);
 });
 
-// `hostilePages.test.ts` shows hostile texts in every field; `npm run acceptance -- pageLooks` also in these files.
+// `npm test` covers this in `hostilePages.test.ts`; this test runs only in `npm run acceptance -- pageLooks`.
 if (complete)
 	test('hostile completions are shown as plain text in every view without breaking the layout', options, async (t) => {
 		const run = join(root, 'hostile');

@@ -17,7 +17,7 @@ export interface RunTableView extends Webview {
 	say(event: RunTableEvent): Promise<void>;
 }
 
-/** Opens the page of the table of runs; the test sends the events that its panel would send. */
+/** Opens the run table page; the test sends the events that its panel would send. */
 export async function openRunTable(
 	browser: Browser,
 	options: Omit<WebviewOptions, 'app' | 'onMessage'> = {},
@@ -27,9 +27,9 @@ export async function openRunTable(
 		...options,
 		app: 'runTable',
 		onMessage: (message) => {
-			const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
+			const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message from the webview');
 			if (decoded.kind !== 'event') return;
-			const command = decodeOrThrow(runTableCommandSchema, decoded.event, 'A command of the webview');
+			const command = decodeOrThrow(runTableCommandSchema, decoded.event, 'A command from the webview');
 			if (command.type !== 'ready') commands.push(command);
 		},
 	});
@@ -40,7 +40,7 @@ export async function openRunTable(
 	};
 }
 
-/** Made-up runs: `count` runs of several projects, recipes and seeds. */
+/** Made-up runs: `count` runs from several projects, with different recipes and seeds. */
 export function madeUpRows(count: number): RunTableRow[] {
 	return Array.from({ length: count }, (_, i) => ({
 		folder: `/work/project${i % 3}/runs/run-${i}`,

@@ -114,7 +114,7 @@ export async function openStrategies(
 		...options,
 		app: 'strategies',
 		onMessage: (message) => {
-			const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
+			const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message from the webview');
 			if (decoded.kind === 'request') {
 				const { id, method, params } = decoded;
 				Promise.all([answer(method, params), held]).then(
@@ -123,7 +123,7 @@ export async function openStrategies(
 				);
 				return;
 			}
-			const command = decodeOrThrow(strategiesCommandSchema, decoded.event, 'A command of the webview');
+			const command = decodeOrThrow(strategiesCommandSchema, decoded.event, 'A command from the webview');
 			if (command.type === 'fault') faults.push(command.message);
 			else if (command.type !== 'ready') commands.push(command);
 			else if (view === null) early = true;

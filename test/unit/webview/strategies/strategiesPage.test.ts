@@ -29,7 +29,7 @@ async function open(t: TestContext, more: Parameters<typeof openStrategies>[2] =
 	t.after(async () => {
 		const { errors, faults } = view;
 		await view.close();
-		assert.deepEqual([errors, faults], [[], []], 'errors of the page');
+		assert.deepEqual([errors, faults], [[], []], 'page errors');
 	});
 	return view;
 }
@@ -61,7 +61,7 @@ test('the plot and the table show the comparison results, and points open their 
 		};
 	});
 	assert.ok(ticks > 1);
-	assert.equal(below, ticks + 1, 'a label below each tick of the axis, and its name');
+	assert.equal(below, ticks + 1, 'one label below each tick, plus the name of the axis');
 	assert.equal(outside, 0);
 	assert.equal(await page.locator('thead').first().locator('th').count(), 7);
 	const names = () => page.locator('.body > .table-scroll .point-name > span:first-of-type').allInnerTexts();
@@ -75,7 +75,7 @@ test('the plot and the table show the comparison results, and points open their 
 	await page.getByRole('button', { name: 'Accuracy', exact: true }).click();
 	assert.notDeepEqual(await names(), sorted);
 	await page.getByRole('button', { name: 'Accuracy', exact: true }).click();
-	assert.deepEqual(await names(), asGiven, 'the third time it is as it was');
+	assert.deepEqual(await names(), asGiven, 'the third click restores the original order');
 
 	// By keyboard: a point in the plot, the next one on its line, and its searches.
 	const points = page.locator('.point');
@@ -164,7 +164,7 @@ test('a stopped comparison can be continued, and the view follows its progress',
 	await page.waitForSelector('.point');
 	await writeFile(path, '{"broken"');
 	await page.waitForSelector('[role=alert]');
-	assert.equal((await page.locator('.point').count()) > 0, true, 'what was there stays');
+	assert.equal((await page.locator('.point').count()) > 0, true, 'earlier results stay');
 });
 
 test(

@@ -30,7 +30,7 @@ test('only what is shown is loaded, latest first', async () => {
 	assert.equal(store.get(0), null);
 	for (const line of [200, 400, 600, 800, 999]) assert.equal(store.get(line), null);
 	assert.deepEqual([requests.length, requests[0]?.from], [1, 0]);
-	// The rest of a response that is shorter than requested is requested, too.
+	// If a response is shorter than requested, the rest is requested, too.
 	requests[0]?.answer(linesFrom(0, 10));
 	await settled();
 	assert.deepEqual([requests[1]?.from, requests[1]?.count, loaded], [10, 54, [[0, 10]]]);

@@ -40,9 +40,9 @@ export async function openTranscript(
 			post({ kind: 'event', event: decodeOrThrow(transcriptEventSchema, structuredClone(event), 'An event') }),
 	});
 	const onMessage = (message: unknown): void => {
-		const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
+		const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message from the webview');
 		if (decoded.kind === 'event') {
-			const command = decodeOrThrow(transcriptCommandSchema, decoded.event, 'A command of the webview');
+			const command = decodeOrThrow(transcriptCommandSchema, decoded.event, 'A command from the webview');
 			if (command.type === 'ready') void session.begin();
 			else if (command.type === 'again') void session.refresh();
 			else if (command.type === 'chooseSample' && command.index !== null) void session.choose(command.index);

@@ -35,7 +35,7 @@ async function open(
 	t.after(async () => {
 		const { errors, faults } = view;
 		await view.close();
-		assert.deepEqual([errors, faults], [[], []], 'errors of the page');
+		assert.deepEqual([errors, faults], [[], []], 'page errors');
 	});
 	return view;
 }
@@ -57,7 +57,7 @@ test('the transcript of a Reflexion agent is accessible in every theme and width
 	await looksRight(view, 'transcript-open', widths);
 });
 
-test('its findings are listed and link to their messages', options, async (t) => {
+test('the findings in a transcript are listed and link to their messages', options, async (t) => {
 	const { page } = await open(t, reflexionFile);
 	await page.waitForSelector('.finding');
 	const titles = await page.locator('.finding-title').allInnerTexts();
@@ -134,7 +134,7 @@ test('a growing file is followed, and open items stay open', options, async (t) 
 	await rm(file);
 	await session.refresh();
 	await page.waitForSelector('.notice');
-	assert.equal(await page.locator('.message').count(), 4, 'what was there stays');
+	assert.equal(await page.locator('.message').count(), 4, 'earlier messages stay');
 });
 
 test('a long log is loaded by lines, and messages are numbered once all have been checked', options, async (t) => {
@@ -227,7 +227,7 @@ test('a file without a transcript is reported with a suggested action', options,
 	assert.match(await gone.page.locator('.empty').innerText(), /no such file/);
 });
 
-// `hostilePages.test.ts` shows hostile texts in every field; `npm run acceptance -- pageLooks` also in these files.
+// `npm test` covers this in `hostilePages.test.ts`; this test runs only in `npm run acceptance -- pageLooks`.
 if (complete)
 	test('hostile text is shown as plain text', options, async (t) => {
 		const evil = [
@@ -277,7 +277,7 @@ test('twenty thousand messages are rendered as they scroll into view', options, 
 	await page.waitForSelector('[data-message="19999"]');
 });
 
-test('references are shown with their claims and the tool results for them', options, async (t) => {
+test('references are shown with the claims that cite them and the tool results behind them', options, async (t) => {
 	const view = await open(t, reflexionFile, { height: 1400 });
 	const { page } = view;
 	await page.waitForSelector('.claim');

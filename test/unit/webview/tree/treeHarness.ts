@@ -49,9 +49,9 @@ export async function openTree(
 		...options,
 		app: 'tree',
 		onMessage: (message) => {
-			const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
+			const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message from the webview');
 			if (decoded.kind !== 'event') return;
-			const command = decodeOrThrow(treeViewCommandSchema, decoded.event, 'A command of the webview');
+			const command = decodeOrThrow(treeViewCommandSchema, decoded.event, 'A command from the webview');
 			if (command.type === 'fault') faults.push(command.message);
 			else if (command.type !== 'ready') commands.push(command);
 		},

@@ -83,7 +83,7 @@ test('any moment can be shown while the log grows', () => {
 		assert.equal(model.main?.lastEvent?.t, events[moment - 1]?.t);
 	}
 	add(1, 900, events.slice(900));
-	assert.equal(model.main?.moment, 450, 'growth does not move what is looked at');
+	assert.equal(model.main?.moment, 450, 'growth does not change the moment shown');
 	model.goTo(null);
 	assert.equal(model.main?.moment, events.length);
 	assert.equal(model.main?.shown, model.main?.latest);
@@ -261,7 +261,7 @@ test('statistics add up', () => {
 	assert.equal(depth, Math.max(...tree.nodes.map((node) => node.depth)));
 });
 
-test('a path becomes one text, with line breaks from its steps or one after each', () => {
+test('a path becomes one text, with the line breaks in its steps, or else one after each step', () => {
 	const { nodes } = treeOf(mctsEvents({ nodes: 20 }));
 	const path = [nodes[0], nodes[1], nodes[4]].filter((node) => node !== undefined);
 	assert.equal(
@@ -315,7 +315,7 @@ test('no text can break out of a flowchart, an SVG or JSON', () => {
 	assert.equal(mermaidText('"];click n0 "x" %% <b>'), '#34;#93;#59;click n0 #34;x#34; #37;#37; #60;b#62;');
 	for (const text of texts) {
 		assert.doesNotMatch(xmlText(text), /[<>"']|&(?!#\d+;)/);
-		// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+		// biome-ignore lint/suspicious/noControlCharactersInRegex: matches the control characters that must be absent
 		assert.doesNotMatch(xmlText(text), /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/);
 	}
 	const parsed = JSON.parse(jsonExport(tree)) as { nodes: { text: string }[] };

@@ -26,7 +26,7 @@ async function open(t: TestContext, more: Parameters<typeof openTree>[1] = {}): 
 	t.after(async () => {
 		const { errors, faults } = view;
 		await view.close();
-		assert.deepEqual([errors, faults], [[], []], 'errors of the page');
+		assert.deepEqual([errors, faults], [[], []], 'page errors');
 	});
 	return view;
 }
@@ -97,7 +97,7 @@ test('a tree and its details are accessible in every theme and width', options, 
 	await looksRight(view, 'tree-node', [340, 1900]);
 });
 
-test('one page shows trees', options, async (t) => {
+test('several trees are explored in one page', options, async (t) => {
 	const view = await open(t);
 	const { page, commands } = view;
 
@@ -447,7 +447,7 @@ test('two trees are shown side by side, with their numbers and answers', options
 	await drawn(page);
 });
 
-// `hostilePages.test.ts` shows hostile texts in every field; `npm run acceptance -- pageLooks` also in these files.
+// `npm test` covers this in `hostilePages.test.ts`; this test runs only in `npm run acceptance -- pageLooks`.
 if (complete)
 	test('hostile text is shown as plain text', options, async (t) => {
 		const view = await open(t);

@@ -167,7 +167,7 @@ describe('node tokens in a browser', { skip }, () => {
 		assert.equal(await view.page.locator('.token-view img').count(), 0);
 	});
 
-	it('of a turn are those that the policy wrote; the results of its calls are marked as not sampled', async () => {
+	it('in a turn cover only what the policy wrote; the results of its calls are marked as not sampled', async () => {
 		const view = await openTokens(4);
 		await soon(async () => assert.equal(await view.page.locator('.token-view [data-token]').count(), 2));
 		const results = view.page.getByRole('region', { name: 'Results' });
@@ -204,7 +204,7 @@ describe('node tokens in a browser', { skip }, () => {
 		await page.locator('.token-strip[aria-label^="Top-two gap"]').waitFor();
 	});
 
-	it('of a long text are partially rendered, can be reached from the chart, and explain why none can be forced', async () => {
+	it('of a long text are partially rendered and reachable from the chart, with the reason why none can be forced', async () => {
 		const view = await openTokens(3, {}, 'The tree is of another program.');
 		const { page } = view;
 		await page.locator('.token-view .token').first().waitFor();

@@ -29,7 +29,7 @@ async function open(
 	t.after(async () => {
 		const { errors, faults } = view;
 		await view.close();
-		assert.deepEqual([errors, faults], [[], []], 'errors of the page');
+		assert.deepEqual([errors, faults], [[], []], 'page errors');
 	});
 	return view;
 }
@@ -64,7 +64,7 @@ test('rows can be filtered, searched, sorted and opened, by pointer and keyboard
 		await shown(view, '204 rows');
 	});
 
-	await t.test('a distribution bar shows its rows, then all of them again', async () => {
+	await t.test('a click on a distribution bar shows its rows, and a second click shows all rows', async () => {
 		const column = page.locator('.column').last();
 		const count = Number(await column.locator('.bar-count').innerText());
 		await column.click();
@@ -264,7 +264,7 @@ test(
 	},
 );
 
-// `hostilePages.test.ts` shows hostile texts in every field; `npm run acceptance -- pageLooks` also in these files.
+// `npm test` covers this in `hostilePages.test.ts`; this test runs only in `npm run acceptance -- pageLooks`.
 if (complete)
 	test('malicious text is shown as plain text: it creates no elements and runs no scripts', options, async (t) => {
 		const attacks = [
@@ -313,7 +313,8 @@ if (complete)
 		const hidden = await page.locator('.row-detail .m-hidden').allInnerTexts();
 		for (const name of ['RLO', 'LRI', 'ZWSP', 'NUL', 'ESC', 'SHY', 'BOM']) assert.ok(hidden.includes(name), name);
 		const raw = await page.evaluate(() => document.body.innerText);
-		for (const character of '\u202e\u2066\u200b\u0000\u001b') assert.ok(!raw.includes(character), 'shown by name');
+		for (const character of '\u202e\u2066\u200b\u0000\u001b')
+			assert.ok(!raw.includes(character), 'hidden characters are shown by name');
 		await harmless();
 
 		const problem = numberProblems.map((one, i) => ({
@@ -351,7 +352,7 @@ test('an audit lists its probes by outcome, with evidence that can be exported',
 	await page.waitForFunction(() => document.querySelector('.added-case')?.textContent?.includes('line 1.'));
 	const made = parseCases(await readFile(cases, 'utf8'));
 	assert.deepEqual(made.faults, []);
-	assert.ok(await page.getByRole('button', { name: 'Added' }).isDisabled(), 'not the same case twice');
+	assert.ok(await page.getByRole('button', { name: 'Added' }).isDisabled(), 'the same case cannot be added twice');
 	const [evidence] = report.findings[0]?.evidence ?? [];
 	assert.deepEqual(
 		made.cases.map(({ reward, completion, expect }) => [reward, completion, expect]),

@@ -142,9 +142,9 @@ export async function openResults(
 		return handlers[method as keyof typeof handlers](decoded);
 	};
 	const onMessage = (message: unknown): void => {
-		const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
+		const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message from the webview');
 		if (decoded.kind === 'event') {
-			const command = decodeOrThrow(resultCommandSchema, decoded.event, 'A command of the webview');
+			const command = decodeOrThrow(resultCommandSchema, decoded.event, 'A command from the webview');
 			if (command.type === 'ready') session.begin();
 			else if (command.type === 'fault') faults.push(command.message);
 			else {

@@ -286,7 +286,7 @@ describe('text and locations', () => {
 });
 
 describe('a session', () => {
-	test('sends a complete snapshot and then states, and rejects a row of a replaced result', async (t) => {
+	test('sends a complete snapshot and then states, and rejects requests for rows of a replaced result', async (t) => {
 		const project = await resultsProject(t);
 		const data = await project.verify();
 		const place: ResultPlace = { view: 'verification', file: project.file, reward: 'graded' };
@@ -303,7 +303,7 @@ describe('a session', () => {
 		});
 		t.after(() => session.dispose());
 		verifications.set({ phase: 'running' });
-		assert.equal(posted.length, 0, 'nobody hears');
+		assert.equal(posted.length, 0, 'nothing is posted before the page has started');
 		session.begin();
 		assert.ok(posted[0]?.type === 'snapshot' && posted[0].content === null && posted[0].status.phase === 'running');
 		verifications.setResults('graded', { data });
@@ -335,7 +335,7 @@ describe('a session', () => {
 		assert.ok(last?.type === 'snapshot' && last.status.stale);
 	});
 
-	test('pages a comparison, and knows the run of its rows', async (t) => {
+	test('sends a comparison, and knows which run its rows come from', async (t) => {
 		const project = await resultsProject(t);
 		const run = await recordedRun(project);
 		const comparison = await comparedOn(t, run, project.made);
@@ -351,7 +351,7 @@ describe('a session', () => {
 		const [snapshot] = posted;
 		assert.ok(snapshot?.type === 'snapshot' && snapshot.content?.view === 'comparison');
 		const flipped = snapshot.content.rows.filter((row) => row.flipped).length;
-		assert.equal(flipped, comparison.summary.flipped, 'the rows are those that the summary counts');
+		assert.equal(flipped, comparison.summary.flipped, 'the rows match the count in the summary');
 		assert.deepEqual(session.rollout(1, 95), { run, step: 2, group: 5 });
 	});
 });

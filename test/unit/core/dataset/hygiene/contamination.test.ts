@@ -47,22 +47,22 @@ describe('decontamination by ten consecutive words', () => {
 		}
 	});
 
-	test('matches a short test text as a whole, and skips one that is too unspecific', () => {
+	test('matches a short test text as a whole, and skips one that is too generic', () => {
 		const short = new ContaminationIndex();
 		short.add('What is 12 + 5?', 3);
 		short.add('12 + 5', 4);
 		short.add('Solve!', 5);
 		assert.equal(short.tooShort, 1);
 		assert.equal(short.find('Tell me: what is 12+5 ? Think.')?.test, 3);
-		assert.equal(short.find('What is 12 - 5?'), null, 'another operator is another problem');
+		assert.equal(short.find('What is 12 - 5?'), null, 'a different operator makes a different problem');
 		assert.equal(short.find('What is 112 + 5?'), null);
 		assert.equal(short.find('It is 12 + 5.')?.test, 4);
 	});
 
-	test('does not report an overlap across a word that only matches by hash', () => {
+	test('does not match the same words in a different order', () => {
 		const one = new ContaminationIndex();
 		one.add('a b c d e f g h i j', 0);
-		assert.equal(one.find('a b c d e f g h j i'), null, 'the order counts');
+		assert.equal(one.find('a b c d e f g h j i'), null, 'the order matters');
 		assert.equal(one.find('b c d e f g h i j a'), null);
 		assert.equal(one.find('x A B C, D E F — G H I J.')?.at, 1);
 	});

@@ -4,7 +4,7 @@ import { Diagnosis } from '../../../../../src/core/diagnosis/diagnosis.ts';
 import { verdictOf } from '../../../../../src/core/diagnosis/verdict.ts';
 import { healthy, ownRun, rows } from '../syntheticRun.ts';
 
-/** Returns a run that has one row per second until 1e9 + 39 and is then watched. */
+/** Returns the diagnosis of a run with one row per second, the last one at 1e9 + 39. */
 const started = (stage = 'grpo') => {
 	const diagnosis = new Diagnosis(ownRun);
 	diagnosis.addMetrics(rows(40, healthy, { stage }));
@@ -47,7 +47,7 @@ describe('a stalled run', () => {
 		}
 	});
 
-	it('is not reported while paused, before the first rows, or after the machine slept or its clock was set', () => {
+	it('is not reported while paused, before the first rows, or after the machine slept or its clock changed', () => {
 		const paused = started();
 		for (let now = end; now < end + 7200; now += 10) paused.look({ now, heartbeat: now, working: false });
 		watch(paused, end + 7200, 40);

@@ -29,7 +29,7 @@ test('pass_at_k learns from a group only while a set of k completions can fail',
 	const { values, dead } = advantages([1, 1, 1, 0, 1, 0, 0, 0], 4, keys);
 	assert.deepEqual(dead, [true, false]);
 	assert.deepEqual([...values.subarray(0, 4)], [0, 0, 0, 0]);
-	// One of four correct: in 3 of 4 sets. Mean 3/4, SD sqrt(3)/4; an incorrect one is in a correct set in 2 of 3.
+	// One correct completion is in 3 of 4 sets: mean 3/4, SD sqrt(3)/4. Each incorrect one shares 2 of 3 sets with it.
 	near(values[4] as number, 0.25 / (Math.sqrt(3) / 4));
 	near(values[5] as number, (2 / 3 - 0.75) / (Math.sqrt(3) / 4));
 });
@@ -63,7 +63,7 @@ test('pass_at_k compares the best of each set, whatever the rewards', () => {
 	}
 });
 
-test('rows without a reward are excluded, and cannot lower k below the rest of the group', () => {
+test('rows without a reward are excluded and do not change the advantages of the others', () => {
 	for (const keys of [{ advantage_estimator: 'maxrl' }, { advantage_estimator: 'pass_at_k', pass_k: 4 }] as const) {
 		const { values, dead } = advantages([1, null, 0, null, null, null, 1, null], 4, keys);
 		assert.equal(values[1], 0);

@@ -28,8 +28,9 @@ test('the return of a turn excludes what earlier turns earned, and a turn withou
 });
 
 /**
- * Four episodes. Returns of the first turns: 1, 0.5, 0 (the last is unknown), of the second: 0.5 and 0, of the third:
- * 0.5 alone. Squares of differences from the means 0.5 and 0.25: 0.5 and 0.125, with 2 + 1 degrees of freedom.
+ * Four episodes, the last without a reward. The returns are 1, 0.5 and 0 in the first turns, 0.5 and 0 in the second,
+ * and 0.5 in the third. The squared deviations from the means 0.5 and 0.25 sum to 0.5 and 0.125, with 2 + 1 degrees of
+ * freedom.
  */
 const group: readonly RewardedTurns[] = [
 	{ reward: 1, turns: [0.5, null, 0.25] },
@@ -44,7 +45,7 @@ test('a turn is compared with the same turn of the other episodes, and all turns
 	near(turnAdvantages(group, 4, 'none'), [[0.5, 0.25, 0], [0], [-0.5, -0.25], [0, 0]]);
 });
 
-test('the divisor can be that of the batch, and groups do not otherwise affect each other', () => {
+test('the divisor can be computed over the batch, and groups do not otherwise affect each other', () => {
 	const other = [{ reward: 4, turns: [null] }, { reward: 0, turns: [null] }, ...group.slice(3), ...group.slice(3)];
 	const batch = [...group, ...other];
 	// The other group adds 8 to the squares and 1 degree of freedom.
@@ -57,7 +58,7 @@ test('the divisor can be that of the batch, and groups do not otherwise affect e
 	assert.deepEqual(lists(turnAdvantages(batch, 4, 'group').slice(0, 4)), lists(turnAdvantages(group, 4, 'group')));
 });
 
-test('episodes with the same number of turns and no turn rewards have the advantages of GRPO', () => {
+test('episodes with the same number of turns and no turn rewards have the same advantages as in GRPO', () => {
 	const rewards = [1, 0.25, null, 0, 0.75, 0.5, 0.5, 0.5];
 	const rows = rewards.map((reward) => ({ reward, turns: [null, null, null] }));
 	for (const scale of ['group', 'none'] as const) {

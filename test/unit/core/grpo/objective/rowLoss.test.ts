@@ -73,7 +73,7 @@ describe('other losses', () => {
 		near(token(4, -1, objective).gradient, 2);
 	});
 
-	it('sapo has the gradient of the unclipped surrogate at ratio 1, and less on both sides', () => {
+	it('sapo has the gradient of the unclipped surrogate at ratio 1, and a smaller one on both sides', () => {
 		const objective: Objective = { ...clip, lossType: 'sapo', sapo: { positive: 1, negative: 4 } };
 		near(token(1, 3, objective).gradient, -3);
 		near(token(1, -3, objective).gradient, 3);
@@ -96,7 +96,7 @@ describe('other losses', () => {
 		near(rowLoss(row([4, 0.5], 1), objective).gradients[0] as number, -4 * Math.exp(-3));
 	});
 
-	it('drop completions with a negative advantage that the policy has moved away from', () => {
+	it('exclude completions with a negative advantage that the policy has moved away from', () => {
 		const objective: Objective = { ...clip, offPolicyThreshold: 0.5, beta: 0.1 };
 		near(token(0.4, -1, { ...objective, beta: 0 }).loss, 0);
 		near(token(0.4, 1, { ...objective, beta: 0 }).loss, -0.4);
@@ -115,7 +115,7 @@ describe('gradients', () => {
 		{ ...clip, lossType: 'gmpo', epsilonLow: 0.4, epsilonHigh: 0.4, beta: 0.1 },
 	];
 	for (const [o, objective] of objectives.entries())
-		it(`match the values (${objective.lossType}, ${objective.level}, ${o})`, () => {
+		it(`match finite differences (${objective.lossType}, ${objective.level}, ${o})`, () => {
 			for (let i = 0; i < 100; i++) {
 				const random = Random.of('objective', o, i);
 				const draw = () => Array.from({ length: 3 }, () => -random.next());

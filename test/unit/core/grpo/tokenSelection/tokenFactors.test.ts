@@ -22,7 +22,7 @@ const factors = (rows: SelectionRow[], topEntropy: number | null, ratio: number 
 		Random.of(1),
 	).map((one) => [...one]);
 
-test('the entropy threshold is the quantile of all tokens, interpolated', () => {
+test('the entropy threshold is an interpolated quantile over all tokens', () => {
 	assert.equal(entropyThreshold(Float64Array.of(4, 1, 3, 2), 0.5), 2.5);
 	assert.equal(entropyThreshold(Float64Array.of(4, 1, 3, 2), 1), 1);
 	assert.equal(entropyThreshold(Float64Array.of(4, 1, 3, 2), 0), 4);
@@ -36,7 +36,7 @@ test('tokens at or above the threshold are selected, over all rows; masked rows 
 		[0, 0, 0, 0],
 	]);
 	assert.deepEqual(factors([row([0.5, 0.5])], 0.1), [[1, 1]], 'equal entropies');
-	assert.deepEqual(factors([row([1], { masked: true })], 0.5), [[0]], 'nothing counts');
+	assert.deepEqual(factors([row([1], { masked: true })], 0.5), [[0]], 'every token is masked');
 });
 
 test('Clip-Cov excludes a share of the tokens whose covariance lies between the bounds', () => {
@@ -59,7 +59,7 @@ test('Clip-Cov excludes a share of the tokens whose covariance lies between the 
 			Random.of(1),
 		).filter((i) => i < 50),
 		[],
-		'already without a gradient',
+		'clipped tokens already have no gradient',
 	);
 });
 

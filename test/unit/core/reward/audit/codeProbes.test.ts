@@ -43,7 +43,7 @@ const isThere = await findSandbox().then(
 
 describe('code probes', () => {
 	for (const [name, rewards] of Object.entries(fools)) {
-		test(`each detects the reward with its flaw: ${name}`, async (context) => {
+		test(`each detect the rewards that are vulnerable to them: ${name}`, async (context) => {
 			const file = join(import.meta.dirname, '../../../rewards/audit', name);
 			const runner = await openRunner(context, { file, context: contextOf(r1) });
 			const covered = new Set<string>();
@@ -73,7 +73,7 @@ describe('code probes', () => {
 			['code-equals-everything', 'code-swallows-failure', 'code-brings-comparison'],
 		],
 	] as const) {
-		test(`none succeeds against the built-in reward that runs code in a sandbox: ${language}, ${tried[0]} to ${tried.at(-1)}`, {
+		test(`all fail against the built-in reward that runs code in a sandbox: ${language}, ${tried[0]} to ${tried.at(-1)}`, {
 			skip: !isThere && 'no sandbox here',
 		}, async (context) => {
 			const builtIns = [{ use: 'code-tests', name: 'code', timeoutSeconds: 2, language }];
@@ -112,7 +112,7 @@ describe('code probes', () => {
 		assert.equal(codeTestsOf({ row: { tests: [] }, answer: '' }), null);
 	});
 
-	test('change only the values of the correct program', async () => {
+	test('with near misses change every value that the correct program returns', async () => {
 		const run = promisify(execFile);
 		const near = (answer: string, language: string) => {
 			const row = {
@@ -182,7 +182,7 @@ describe('code probes', () => {
 		);
 	});
 
-	test('the one that overwrites a test leaves all other files unchanged', async (context) => {
+	test('that overwrite a test leave all other files unchanged', async (context) => {
 		const folder = await mkdtemp(join(tmpdir(), 'rl-overwrite-'));
 		context.after(() => rm(folder, { recursive: true, force: true }));
 		const [{ problem }] = codeProblems as [(typeof codeProblems)[number]];

@@ -105,7 +105,7 @@ const fools: Readonly<Record<string, readonly string[]>> = {
 const file = join(import.meta.dirname, '../../../rewards/audit/naive.reward.ts');
 
 describe('probes', () => {
-	test('are at least thirty, each with its own text, reason and fix', () => {
+	test('number at least 40, each with its own title, a reason and a fix', () => {
 		assert.ok(probes.length >= 40, `${probes.length}`);
 		assert.equal(new Set(probes.map(({ id }) => id)).size, probes.length);
 		assert.equal(new Set(probes.map(({ title }) => title)).size, probes.length);
@@ -117,14 +117,14 @@ describe('probes', () => {
 		}
 	});
 
-	test('each detects the reward with its flaw', async (context) => {
+	test('each detect the rewards that are vulnerable to them', async (context) => {
 		const runner = await openRunner(context, { file, context: contextOf(r1) });
 		const covered = new Set<string>();
 		for (const [reward, expected] of Object.entries(fools)) {
 			const report = await audit(runner, reward, numberProblems, { probes: expected });
 			const found = new Set(foundBy(report));
 			for (const id of expected) {
-				assert.ok(found.has(id), `${id} does not find ${reward}: it finds ${[...found].join(', ')}`);
+				assert.ok(found.has(id), `${id} has no finding for ${reward}. Probes with findings: ${[...found].join(', ')}`);
 				covered.add(id);
 			}
 		}
@@ -135,7 +135,7 @@ describe('probes', () => {
 		);
 	});
 
-	test('none succeeds against a strict reward or the built-in answer and format rewards', async (context) => {
+	test('all fail against a strict reward and the built-in answer and format rewards', async (context) => {
 		const own = await openRunner(context, { file, context: contextOf(r1) });
 		const strict = await audit(own, 'strictAnswer', mixedProblems);
 		assert.deepEqual(foundBy(strict), []);
@@ -155,7 +155,7 @@ describe('probes', () => {
 		] as const) {
 			const source = { builtIns, context: contextOf(r1, task) };
 			const runner = task === null ? await openRunner(context, source) : await builtInsHere(source);
-			// The other two compare the format or the text of the answer, whatever the task.
+			// The other two check only the format or compare the answer as text, whatever the task.
 			for (const { name } of task === null ? builtIns : builtIns.slice(0, 1)) {
 				const report = await audit(runner, name, rows);
 				assert.deepEqual(
@@ -249,7 +249,7 @@ describe('probe completions', () => {
 		assert.ok(built > 10_000, `${built}`);
 	});
 
-	test('are the same for the same row', () => {
+	test('depend only on the row', () => {
 		const [a] = probeRows(r1, Random.of('same'));
 		const [b] = probeRows(r1, Random.of('same'));
 		assert.ok(a && b);

@@ -93,7 +93,7 @@ describe('problem rows', () => {
 		const completions = rows.map(({ row }) => row.completion);
 		assert.equal(completions[0], '<think>Two and two make four.</think><answer>4</answer>');
 		assert.ok(completions.includes('<think>Two and two make four.</think><answer>5</answer>'));
-		assert.equal(rows[0]?.row.answer, 'Two and two make four.\n#### 4', 'the column is handed over as it is');
+		assert.equal(rows[0]?.row.answer, 'Two and two make four.\n#### 4', 'the gold column is passed unchanged');
 	});
 
 	it('contain the messages of a conversational dataset', () => {
@@ -180,7 +180,7 @@ describe('rows from cases, rollouts and a selection', () => {
 		assert.equal(rows[0]?.label, 'step 4, group 3, completion 0');
 		assert.deepEqual(rows[0]?.row, { prompt: 'p', completion: 'c', answer: '1', row: { a: 1 }, truncated: true });
 		assert.deepEqual(rows[0]?.recorded, { accuracy: 1 });
-		assert.deepEqual(rows[1]?.row.row, {}, 'a row that is no object has no columns');
+		assert.deepEqual(rows[1]?.row.row, {}, 'a row that is not an object has no columns');
 		assert.equal(rows[2]?.row.prompt, 'a\n\n');
 		assert.deepEqual(rows[2]?.row.messages?.completion, [{ role: 'assistant', content: 'c' }]);
 	});

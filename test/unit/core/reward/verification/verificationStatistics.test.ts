@@ -73,13 +73,13 @@ describe('verification statistics', () => {
 		const one = verificationStatistics([verified(3, { group: 0, source: 'gold' })]);
 		assert.equal(one.std, 0);
 		assert.equal(one.ceiling, null);
-		assert.equal(one.groups, 0, 'one row is no group');
-		assert.equal(one.agreement, null, 'there is no wrong answer to compare with');
+		assert.equal(one.groups, 0, 'one row does not make a group');
+		assert.equal(one.agreement, null, 'there is no incorrect answer to compare with');
 		const nulls = verificationStatistics([verified(null), failed()]);
 		assert.deepEqual([nulls.nulls, nulls.errors, nulls.mean], [1, 1, null]);
 	});
 
-	it('count agreement as strictly above every incorrect answer that has a value', () => {
+	it('count agreement if the correct answer scores strictly above every incorrect one that has a value', () => {
 		const problem = (group: number, gold: number | null, wrong: (number | null)[]) => [
 			verified(gold, { source: 'gold', group }),
 			...wrong.map((value) => verified(value, { source: 'wrong', group })),
@@ -98,7 +98,7 @@ describe('verification statistics', () => {
 		assert.deepEqual(verificationStatistics(rows).agreement, { problems: 4, agreed: 2 });
 	});
 
-	it('compare exactly with the recorded values of a run, null with null', () => {
+	it('compare values, including null, exactly with those recorded in a run', () => {
 		const rows = [
 			verified(0.1 + 0.2, { recorded: 0.30000000000000004 }),
 			verified(0.3, { recorded: 0.30000000000000004 }),

@@ -11,7 +11,7 @@ import {
 import type { VerifiedRow } from '../../../../../src/protocol/verification.ts';
 import { failed, verificationOf, verified } from './verifiedRows.ts';
 
-/** Builds 50 problems with 1 for the correct answer and 0 for the incorrect one; `dead` of them have 1 for both. */
+/** Builds problems that score 1 for the correct answer and 0 for the incorrect one; `dead` of them score 1 for both. */
 function problems(count: number, dead: number): VerifiedRow[] {
 	return Array.from({ length: count }, (_, group) => [
 		verified(1, { source: 'gold', group }),
@@ -20,7 +20,7 @@ function problems(count: number, dead: number): VerifiedRow[] {
 }
 
 describe('summary line', () => {
-	// These lines are read in the editor, so changing them changes the product.
+	// The editor shows these lines, so changing them changes the product.
 	it('is unchanged', () => {
 		const lines = [
 			verificationOf([...problems(25, 2), verified(null), verified(null), failed()]),
@@ -116,7 +116,7 @@ describe('best and worst rows', () => {
 });
 
 describe('histogram', () => {
-	it('has a bin for each of few values', () => {
+	it('has one bin per value if there are few', () => {
 		assert.deepEqual(histogram([1, 0, 1, 0.5]), [
 			{ low: 0, high: 0, count: 1 },
 			{ low: 0.5, high: 0.5, count: 1 },

@@ -71,7 +71,7 @@ describe('incorrect answers', () => {
 	});
 
 	it('never include anything that could be correct under mathematical equivalence', () => {
-		// Each entry: gold answers, and equivalent answers to other problems.
+		// Each gold answer comes with equivalent answers, offered as answers to other problems.
 		const pairs: [string, string[]][] = [
 			['1/2', ['0.5', '2/4', '50%', '\\frac{1}{2}']],
 			['0.5', ['1/2', '.5', '50\\%']],
@@ -117,7 +117,7 @@ describe('incorrect answers', () => {
 			}
 		}
 		assert.ok(judged > 1000, `${judged} were judged`);
-		// For a form that is understood, there is more than an empty answer and "unknown".
+		// A recognized form has incorrect answers other than an empty one.
 		for (const gold of mathGolds)
 			assert.ok(
 				answers(gold).some((answer) => answer !== ''),
@@ -159,7 +159,7 @@ describe('incorrect answers', () => {
 		const sets = new Set(
 			Array.from({ length: 50 }, (_, seed) => JSON.stringify(wrongFor('42', { count: 2, random: Random.of(seed) }))),
 		);
-		assert.ok(sets.size > 5, 'seeds give different choices');
+		assert.ok(sets.size > 5, 'different seeds give different choices');
 	});
 
 	it('are incorrect for every problem in every task', () => {

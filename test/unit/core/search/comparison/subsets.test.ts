@@ -45,7 +45,7 @@ function firstVoted(samples: readonly Sampled[], weighted: boolean): number {
 	return best?.right ? 1 : 0;
 }
 
-/** Draws random samples. Classes 0 and 1 are correct, because correctness depends only on the answer. */
+/** Draws random samples. Only class 0 is correct, because correctness depends only on the answer. */
 function drawn(random: Random, n: number): Sampled[] {
 	return Array.from({ length: n }, () => {
 		const answer = random.int(5) === 0 ? null : random.int(3);

@@ -65,7 +65,7 @@ describe('comparison plan', () => {
 				['s2p0', 'best-of-n by accuracy (gold)', 'n=8', true, 'best'],
 			],
 		);
-		assert.equal(plan.samples, 8, 'as many as the largest of them wants');
+		assert.equal(plan.samples, 8, 'as many as the largest strategy needs');
 		assert.equal(plan.sampleScorers.length, 1);
 		const otherwise = planComparison(
 			specOf({
@@ -123,7 +123,7 @@ describe('result summary', () => {
 		assert.ok((searchedPoint?.gain?.low ?? 0) < 0 && (searchedPoint?.gain?.high ?? 0) > 0);
 		assert.equal(searchedPoint?.trees, 's1p0');
 		assert.equal(four?.trees, 'samples');
-		assert.deepEqual([oracle?.oracle, oracle?.accuracy], [true, null], 'eight samples are not there');
+		assert.deepEqual([oracle?.oracle, oracle?.accuracy], [true, null], 'there are fewer than eight samples');
 		assert.equal(summary.bands.length, 5);
 		assert.deepEqual(
 			four?.bands.map(({ accuracy }) => accuracy?.mean),

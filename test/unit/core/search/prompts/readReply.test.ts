@@ -20,7 +20,7 @@ describe('prompts', () => {
 		assert.equal(numbered([]), '(none)');
 	});
 
-	it('find the answer in the requested format', () => {
+	it('request an answer in a format from which it can be read', () => {
 		const tags = { think: null, answer: ['<answer>', '</answer>'] } as const;
 		const plain = { think: null, answer: null };
 		assert.match(answerForm(tags), /<answer>\.\.\.<\/answer>/);
@@ -33,7 +33,7 @@ describe('prompts', () => {
 });
 
 describe('replies', () => {
-	it('parse list items in many formats', () => {
+	it('can be lists in many formats', () => {
 		const two = ['add 2', 'take 3'];
 		for (const text of [
 			'1. add 2\n2. take 3',
@@ -54,7 +54,7 @@ describe('replies', () => {
 			assert.equal(readList(text), null, text);
 	});
 
-	it('parse values as words, numbers and fractions of the scale', () => {
+	it('can state values as words, numbers and fractions of the scale', () => {
 		for (const [text, value] of [
 			['Value: sure', 1],
 			['Looks good.\n**Value:** likely.', 0.5],
@@ -83,7 +83,7 @@ describe('replies', () => {
 			assert.equal(readValue(text, form), null, text);
 	});
 
-	it('count votes only for the given choices', () => {
+	it('can vote only for the given choices', () => {
 		for (const [text, vote] of [
 			['The best choice is 2', 1],
 			['I compared 1 and 3.\n**The best choice is 3.**', 2],
@@ -97,7 +97,7 @@ describe('replies', () => {
 			assert.equal(readVote(text, 3), null, text);
 	});
 
-	it('detect a stop signal at the start of a line', () => {
+	it('can contain a stop signal only at the start of a line', () => {
 		assert.equal(saysStop('All is well.\n- **Nothing to improve.**', ['Nothing to improve']), true);
 		assert.equal(saysStop('All is well.\n**Nothing to improve.**', ['nothing to improve']), true);
 		assert.equal(saysStop('There is nothing to improve.', ['nothing to improve']), false);

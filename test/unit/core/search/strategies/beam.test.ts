@@ -21,7 +21,7 @@ const play = (game: Game, strategy: string, params: Record<string, unknown>, mor
 		...more,
 	});
 
-/** Returns two kinds of completion prefixes, with the guide's values for their steps. */
+/** Returns a policy with two first steps, p and q, and a guide with the given values for steps. */
 function twoSteps(values: Readonly<Record<string, number>>, ends: readonly string[]) {
 	const policy = new FunctionPolicy((request, i) =>
 		request.prefix === ''
@@ -42,7 +42,7 @@ function* ways(
 	for (const child of game.children) yield* ways(child, [...texts, child.text], [...values, child.value]);
 }
 
-test('a sufficiently wide beam finds the same as exhaustive search', async () => {
+test('a sufficiently wide beam finds the same result as exhaustive search', async () => {
 	for (let seed = 0; seed < 20; seed++) {
 		const game = randomGame(seed);
 		const all = [...ways(game)];
@@ -63,7 +63,7 @@ test('the best next steps across all beams continue, for each aggregation', asyn
 		for (let seed = 20; seed < 25; seed++) {
 			const game = randomGame(seed);
 			const { tree } = await play(game, 'beam', { width: 2, expansions: 4, aggregation });
-			// Computed by hand, level by level.
+			// Computed independently, level by level.
 			let beams: { game: Game; texts: string[]; values: number[] }[] = [{ game, texts: [], values: [] }];
 			const kept = new Set<string>();
 			while (beams.length > 0) {
@@ -209,7 +209,7 @@ test('beams and subtrees continue from a log truncated anywhere, with the same r
 		for (let cut = 2; cut < events.length - 1; cut++) {
 			const next = await play(game, strategy, params, { resume: { events: events.slice(0, cut), action: 'more' } });
 			assert.equal(next.outcome.stop, 'complete');
-			// Within a step, existing nodes are kept and missing ones may be lost; between steps, nothing is.
+			// If the log ends within a step, only missing nodes may be lost; if it ends between steps, nothing is lost.
 			assert.ok(open(next.tree).length > 0, `${strategy} cut at ${cut}`);
 			const last = events[cut - 1] as TreeEvent;
 			if (last.t === 'prune' && events[cut]?.t === 'node') assert.deepEqual(texts(next.tree), texts(whole.tree));
@@ -218,7 +218,7 @@ test('beams and subtrees continue from a log truncated anywhere, with the same r
 });
 
 test('the selected completion has the highest value under the aggregation, as in search-and-learn', async () => {
-	// Its `aggregate_scores` and `np.argmax` on the scores of all steps.
+	// search-and-learn applies `aggregate_scores` and `np.argmax` to the scores of all steps.
 	const values = { p: 0.3, pz: 0.9, q: 0.8, qz: 0.7 };
 	const formulas: Readonly<Record<string, (scores: readonly number[]) => number>> = {
 		last: (scores) => scores.at(-1) as number,
@@ -243,7 +243,7 @@ test('the selected completion has the highest value under the aggregation, as in
 	}
 });
 
-test("a judge in addition to the guide selects by the judge's values, regardless of aggregation", async () => {
+test("with a judge in addition to the guide, the judge's values decide, regardless of aggregation", async () => {
 	const judge = new FunctionScorer(({ completion }) => (completion.includes('qz') ? 0.2 : 0.6), 'final', 'judge');
 	const { outcome } = await runSearch({
 		...twoSteps({ p: 0.3, pz: 0.9, q: 0.8, qz: 0.7 }, ['z']),

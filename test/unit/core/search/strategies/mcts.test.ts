@@ -33,8 +33,8 @@ const play = (game: Game, params: Record<string, unknown>, more: Partial<SearchO
 	});
 
 /**
- * Compares visits, Q and children of both trees node by node. The search merges the fifth to n-th occurrence of
- * repeated children.
+ * Compares visits, Q and children of both trees node by node. The search merges children that repeat an earlier one,
+ * so merged nodes are skipped.
  */
 function assertSame(tree: SearchTree, reference: ReferenceNode): number {
 	let compared = 0;
@@ -93,7 +93,7 @@ test('visits, Q and the best path match a simple implementation on 20 random tre
 
 test('UCT converges to the optimal arm of a bandit with random rewards', async () => {
 	const means = [0.2, 0.5, 0.8, 0.4];
-	// Four first steps with nothing below them, so every further visit is a rollout, that is, another pull.
+	// The four first steps have nothing below them, so every further visit is a rollout: another pull of the arm.
 	const policy = new FunctionPolicy((request, i) => {
 		if (request.prefix === '') return generation(`arm ${i}`, { finish: 'stop', stopText: '\n' });
 		return request.stop.length > 0 ? [] : generation('pull');

@@ -35,7 +35,7 @@ describe('tree of thoughts', () => {
 
 		it(`solves ${numbers.join(' ')} depth-first, backtracking from dead ends`, async () => {
 			const params = { search: 'dfs', thoughts: 64, samples: 1 };
-			// It can only evaluate two numbers, so it has to backtrack.
+			// The policy can evaluate only states with two numbers, so the search has to backtrack.
 			const options = {
 				strategy: treeOfThoughts,
 				params,
@@ -119,12 +119,12 @@ describe('tree of thoughts', () => {
 
 	const rubbish: Readonly<Record<string, string>> = {
 		nothing: '',
-		'white space': ' \n\t ',
-		refusal: "I'm sorry, I can't help with that.",
-		'no end of thinking': '<think>1. a\n2. b\n',
+		whitespace: ' \n\t ',
+		'a refusal': "I'm sorry, I can't help with that.",
+		'unfinished thinking': '<think>1. a\n2. b\n',
 		'random characters': '\u0000\ufffd}{[[[1.1.1',
 		'a list without texts': '1.\n2.\n3.\n',
-		json: '[]',
+		'an empty JSON list': '[]',
 	};
 	for (const [name, text] of Object.entries(rubbish)) {
 		it(`ends when the policy responds with ${name}`, async () => {

@@ -94,7 +94,7 @@ test('each failure is one sentence with an action', async (context) => {
 	await assert.rejects(api.version(stopped.signal), { reason: 'cancelled' });
 });
 
-test('a job is submitted again until the cluster has an agent, and not after other errors', async (context) => {
+test('a job is submitted again until the cluster has an agent, but not after other errors', async (context) => {
 	const request = { entrypoint: 'x', submission_id: 'a', runtime_env: {}, metadata: {} };
 	let requests = 0;
 	const starting = await serve(context, (_, response) => {

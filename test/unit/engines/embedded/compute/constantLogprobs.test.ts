@@ -17,7 +17,7 @@ import { sharingRows, tinyShape } from '../computeHarness.ts';
 const options = { provider: 'cpu', threads: 1 };
 const scaled = (seed: number) => initialParameters(tinyShape, seed).map((x) => 20 * x);
 
-test('a reference stored as constants has the same log-probabilities and is uploaded once', async () => {
+test('a reference model stored as constants has the same log-probabilities and is uploaded once', async () => {
 	const tensors = await Tensors.load();
 	const feeds = new ProgramFeeds(tinyShape, tensors, cudaDialect);
 	const job = { batch: pack(sharingRows), temperature: 0.9 } as LogprobsJob;
@@ -57,7 +57,7 @@ test('a reference stored as constants has the same log-probabilities and is uplo
 	await reference.release();
 });
 
-test('a reference that did not fit is tried again', async () => {
+test('a reference model that did not fit is tried again', async () => {
 	const answers = [new Failure('full', 'Device cuda is out of memory.'), {} as Session];
 	const create = async () => {
 		const answer = answers.shift();
@@ -73,7 +73,7 @@ test('a reference that did not fit is tried again', async () => {
 	assert.equal(answers.length, 0);
 });
 
-test('only a reference on CUDA that fits into a file is stored as constants', () => {
+test('a reference model is stored as constants only on CUDA, and only if it fits into a file', () => {
 	const { ref } = new SharedWeights('reference', new Float32Array(1));
 	assert.ok(areConstant('cuda', tinyShape, ref));
 	for (const provider of ['cpu', 'webgpu', 'directml', 'coreml'] as const) {

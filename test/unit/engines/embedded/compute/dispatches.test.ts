@@ -10,7 +10,7 @@ const node = (op: string, body?: OnnxNode[]): OnnxNode => ({
 	attributes: body === undefined ? {} : { body: { graph: { nodes: body } as unknown as OnnxModel } },
 });
 
-test('counts what a device computes, and the body of a loop once', () => {
+test('counts the dispatches of a program, with each loop body counted once', () => {
 	assert.equal(dispatchesOf({ nodes: [node('MatMul'), node('Reshape'), node('MultiHeadAttention')] }), 4);
 	assert.equal(
 		dispatchesOf({
@@ -20,7 +20,7 @@ test('counts what a device computes, and the body of a loop once', () => {
 	);
 });
 
-test('the program that samples in one run counts the decode step in its loop', () => {
+test('the decode step in the loop of a sampling program is counted', () => {
 	const count = (layers: number) => {
 		const shape = { vocabulary: 13, context: 80, width: 24, heads: 3, layers, feedForward: 40 };
 		const model = loopProgram(shape, cudaDialect, 'random').model();
@@ -28,6 +28,6 @@ test('the program that samples in one run counts the decode step in its loop', (
 		assert.equal(outside, 0, 'cached attention is only in the loop');
 		return dispatchesOf(model);
 	};
-	// Each layer has its attention over a cache in the loop, among other operators.
+	// For each layer, the loop contains cached attention and other operators.
 	assert.ok(count(3) - count(2) > 20, `${count(2)}, ${count(3)}`);
 });

@@ -11,7 +11,7 @@ import { loopProgram } from '../../../../../src/engines/embedded/model/loopProgr
 import { initialParameters } from '../../../../../src/engines/embedded/model/parameters.ts';
 import { cpuDialect, cudaDialect, type Dialect } from '../../../../../src/engines/embedded/onnx/dialect.ts';
 
-/** Compares sampling in a loop inside the program with the sampler that runs one program per token. */
+/** Compares sampling with a loop inside the program to the sampler that runs one program per token. */
 
 const shape = { vocabulary: 13, context: 80, width: 24, heads: 3, layers: 2, feedForward: 40 };
 
@@ -40,7 +40,7 @@ function jobOf(seed: number, changes: Partial<SampleJob> = {}): SampleJob {
 	};
 }
 
-describe('sampling in one run', async () => {
+describe('sampling with a loop inside the program', async () => {
 	const tensors = await Tensors.load();
 	const executor = new Executor(shape, 'cpu', tensors);
 	const sessions = new Map<string, Session>();
@@ -74,7 +74,7 @@ describe('sampling in one run', async () => {
 		return expected;
 	};
 
-	test('chooses the same tokens as the sampler that takes one step at a time', async () => {
+	test('chooses the same tokens as the sampler that runs one program per token', async () => {
 		for (let seed = 1; seed <= 20; seed++) await check(jobOf(seed));
 	});
 

@@ -121,7 +121,7 @@ describe('rows per micro-batch', () => {
 	});
 });
 
-describe('errors of the runtime', () => {
+describe('runtime errors', () => {
 	/** Messages of onnxruntime-node 1.30.0: the first two from SwiftShader, the third from its source. */
 	const cases: readonly [string, Failure['reason'] | null, RegExp][] = [
 		[
@@ -150,7 +150,7 @@ describe('errors of the runtime', () => {
 		['Invalid rank for input: x', null, /^$/],
 	];
 
-	test('about the device become readable failures', () => {
+	test('become readable failures if they concern the device', () => {
 		for (const [text, reason, pattern] of cases) {
 			const failure = deviceFailure('webgpu', new Error(text));
 			assert.equal(failure?.reason ?? null, reason, text);

@@ -55,7 +55,7 @@ function productsOf(
 }
 
 describe('programs with 16-bit products', () => {
-	test('round the four products of each layer, but not those of attention and of the output', () => {
+	test('round the four products of each layer, but not the products of attention and of the output head', () => {
 		const { rounded, others } = productsOf(logprobsProgram(shape, bfloat16).model(), 'bfloat16');
 		assert.equal(rounded.length, 4 * shape.layers);
 		const plain = productsOf(logprobsProgram(shape, cudaDialect).model(), 'bfloat16');
@@ -199,7 +199,7 @@ describe('a precision that a device does not support', () => {
 		assert.doesNotMatch(action ?? '', /precision/);
 	});
 
-	test('is mentioned where another device may not support it', async (context) => {
+	test('is mentioned if other devices may not support it', async (context) => {
 		const { message, action } = await opening(['cuda'], 'bfloat16').catch(() => ({ message: '', action: '' }));
 		if (message === '') return context.skip('this machine has CUDA');
 		assert.match(message, /^Cannot use the device cuda in bfloat16: /);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Random } from '../../../../../src/base/random.ts';
 import { TokenChooser } from '../../../../../src/engines/embedded/compute/tokenChooser.ts';
 
-test('statistics of a distribution are those of softmax(logits / temperature)', () => {
+test('statistics are computed from softmax(logits / temperature)', () => {
 	const random = Random.of('chooser');
 	const n = 7;
 	for (const temperature of [0.5, 1, 2]) {

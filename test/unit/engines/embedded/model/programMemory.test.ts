@@ -25,8 +25,8 @@ function activations(shape: ModelShape, rows: number, length: number, on: 'cuda'
 	return programPeak(graph, packedSizes({ rows, length, prompt: 1 })) - 2 * 4 * parameterCount(shape);
 }
 
-describe('memory of a gradient, in the order in which the runtime computes it', () => {
-	test('determines the size of micro-batches', () => {
+describe('memory for a gradient, with operators in the order that the runtime uses', () => {
+	test('is close to the estimate that determines the size of micro-batches', () => {
 		for (const rows of [1, 4]) {
 			const ratio = activations(large, rows, 2048, 'cuda') / (rows * gradientBytes(large, 2048));
 			assert.ok(ratio > 0.8 && ratio < 1, `${ratio}`);
@@ -40,7 +40,7 @@ describe('memory of a gradient, in the order in which the runtime computes it', 
 		}
 	});
 
-	test('would be several times as much if weight gradients were computed in the order of backpropagation', () => {
+	test('would be several times larger if weight gradients were computed in the order of backpropagation', () => {
 		assert.ok(activations(large, 4, 2048, 'cuda', false) > 5 * activations(large, 4, 2048, 'cuda'));
 		assert.ok(activations(large, 4, 2048, 'webgpu', false) > 2.5 * activations(large, 4, 2048, 'webgpu'));
 	});
@@ -56,7 +56,7 @@ describe('the order of operators', () => {
 		});
 	};
 
-	test('is valid, and has every operator once', () => {
+	test('is valid and includes every operator once', () => {
 		for (const groups of [null, parameterGroups(parameterSpecs(short))]) {
 			const graph = gradientProgram(short, { kind: 'grpo', old: true, kl: true }, 'float32', webgpuDialect, groups);
 			const { nodes, inputs, initializers } = graph.model();
@@ -74,7 +74,7 @@ describe('the order of operators', () => {
 		}
 	});
 
-	test('keeps operators that several outputs need, and reverses the others', () => {
+	test('starts with the operators that several outputs need, then groups the others by output', () => {
 		const node = (op: string, inputs: string[], outputs: string[]): OnnxNode => {
 			return { op, domain: '', inputs, outputs, attributes: {} };
 		};

@@ -19,7 +19,7 @@ test('a resumed run keeps the memory size that its micro-batch sizes were derive
 	assert.deepEqual(deviceOf([device('webgpu', { memory: null })]), { provider: 'webgpu', memory: null });
 });
 
-test('new runs, and runs whose record of it is missing or damaged, use the memory of the current GPU', () => {
+test('new runs, and runs whose recorded memory size is missing or damaged, use the memory size of the current GPU', () => {
 	assert.deepEqual(deviceOf([]), { provider: null, memory: undefined });
 	assert.deepEqual(deviceOf([device('cuda')]), { provider: 'cuda', memory: undefined });
 	assert.deepEqual(deviceOf([device('cpu', { memory: 5 })]), { provider: 'cpu', memory: undefined });
@@ -38,7 +38,7 @@ test('a resumed run keeps the micro-batch sizes that running out of memory reduc
 	assert.deepEqual(earlierDevice([]).reducedRows, {});
 	const events = [reduced('train', 64), reduced('train', 32), reduced('sample', 128), device('webgpu')];
 	assert.deepEqual(earlierDevice(events).reducedRows, { train: 32, sample: 128 });
-	// Alerts about rewards have a number of rows, too.
+	// Alerts about rewards also have a number of rows.
 	const others = [reduced(undefined, 7), reduced('train', 0), reduced('train', '8'), reduced('other', 8)];
 	assert.deepEqual(earlierDevice(others).reducedRows, {});
 });

@@ -60,7 +60,7 @@ test('all runs are sent first, then their common curves under canonical names', 
 		}
 		assert.ok(event.values.every((column) => column.length === event.step.length));
 	}
-	assert.equal(curves[2]?.type === 'curves' && curves[2].alone > 0, true, 'TRL has metrics of its own');
+	assert.equal(curves[2]?.type === 'curves' && curves[2].alone > 0, true, 'TRL has its own metrics');
 	assert.equal(curves[0]?.type === 'curves' && curves[0].step.length, 120);
 });
 

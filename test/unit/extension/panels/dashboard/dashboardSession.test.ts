@@ -54,7 +54,7 @@ function follow(run: string, options: { chunkBytes?: number; lose?: (event: Dash
 	const until = async (what: string, holds: () => boolean): Promise<void> => {
 		const end = Date.now() + 20_000;
 		while (!holds()) {
-			if (Date.now() > end) assert.fail(`never: ${what}`);
+			if (Date.now() > end) assert.fail(`Timed out waiting for: ${what}`);
 			await new Promise((resolve) => setTimeout(resolve, 5));
 		}
 	};
@@ -79,9 +79,9 @@ describe('dashboard session', () => {
 		const run = newRun();
 		await writeRecord(run, { name: 'sums' });
 		const { model, until } = follow(run);
-		await until('the name of its recipe', () => model.run?.name === 'sums');
+		await until('the name in the recipe', () => model.run?.name === 'sums');
 		await renameRun(run, 'third try');
-		await until('the name that it was given', () => model.run?.name === 'third try');
+		await until('the new name', () => model.run?.name === 'third try');
 	});
 
 	it('sends nothing while its page is hidden, then catches up as soon as it is shown', async () => {
@@ -101,7 +101,10 @@ describe('dashboard session', () => {
 		await new Promise((resolve) => setTimeout(resolve, 30));
 		assert.equal(events.length, before);
 		session.shown = true;
-		await until('what came meanwhile', () => model.length === 50 && model.run?.name === 'renamed');
+		await until(
+			'the changes made while the page was hidden',
+			() => model.length === 50 && model.run?.name === 'renamed',
+		);
 		assert.ok(events.length <= before + 2, `${events.length - before} events for 20 steps`);
 	});
 
@@ -274,7 +277,7 @@ describe('dashboard session', () => {
 		await mkdir(run, { recursive: true });
 		await writeFile(join(run, runFiles.record), '{"format": 99}');
 		const { model, until } = follow(run);
-		await until('the fault', () => model.run?.fault != null);
+		await until('the error', () => model.run?.fault != null);
 		assert.equal(model.run?.status, null);
 		assert.match(model.run?.fault?.message ?? '', /format 99/);
 		await writeMetricsRun(run, { sft: 5, grpo: 0 });

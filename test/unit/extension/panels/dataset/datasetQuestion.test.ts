@@ -6,7 +6,7 @@ import { picks, Uri } from '../../vscodeStandIn.ts';
 
 const { askSplit } = await import('../../../../../src/extension/panels/dataset/datasetQuestion.ts');
 
-test('the user picks a split from a folder with several; other folders and files open directly', async () => {
+test('if a folder has several splits, the user picks one; other folders and files open directly', async () => {
 	const fixtures = join(import.meta.dirname, '../../../../fixtures/datasets');
 	const dict = Uri.file(join(fixtures, 'dict'));
 	picks.push((items) => items.at(-1));

@@ -108,7 +108,7 @@ describe('the episode of a rollout', () => {
 		await assert.rejects(openedRollout(run, line({ row: 4 })), /dataset row of this rollout was not recorded/);
 	});
 
-	it('is not run before this user agrees to the code of a run from elsewhere, or if the code was changed', async () => {
+	it("needs the user's consent if its run is from elsewhere, and is rejected if the code has changed", async () => {
 		const { file } = await environmentOfRun(run);
 		const asked: string[][] = [];
 		const decline = async ({ uses }: { readonly uses: readonly string[] }) => {

@@ -97,21 +97,21 @@ const text = (of: Ground, side = 0) => last(of)?.sides[side]?.samples[0]?.text;
 test('completions of a checkpoint are streamed, scored by its run’s rewards, and branched at a token', async (t) => {
 	const chosen = await describePolicy({ kind: 'checkpoint', folder: checkpoint }, 'tiny');
 	assert.equal(chosen.template, '{prompt}');
-	assert.equal(typeof chosen.maxTokens, 'number', 'as it was trained with');
+	assert.equal(typeof chosen.maxTokens, 'number', 'the limit used in training');
 	const own = ground(t, [chosen, { ...chosen, name: 'the same again' }]);
 	await own.ask('1+2=', { expected: '3', sampling: { samples: 2 } });
 	const [first, second] = last(own)?.sides ?? [];
 	assert.deepEqual([first?.state, first?.failure], ['finished', null]);
 	assert.equal(first?.samples.length, 2);
-	assert.notEqual(first?.samples[0]?.text, first?.samples[1]?.text, 'each sample has a seed of its own');
+	assert.notEqual(first?.samples[0]?.text, first?.samples[1]?.text, 'each sample has its own seed');
 	assert.deepEqual(
 		first?.samples.map((one) => one.text),
 		second?.samples.map((one) => one.text),
-		'the same weights and the same seed',
+		'the same weights and seed give the same texts',
 	);
 	const [sample] = first?.samples ?? [];
 	const names = sample?.check?.rewards.map(({ name }) => name);
-	assert.deepEqual(names, ['accuracy', 'format'], 'those of its recipe');
+	assert.deepEqual(names, ['accuracy', 'format'], 'the rewards in its recipe');
 	assert.equal(typeof sample?.check?.correct, 'boolean');
 	const tokens = sample?.detail;
 	assert.equal(tokens?.text.join(''), sample?.text);
@@ -210,10 +210,10 @@ test('a server streams, separates thinking, gets the system message, and is disc
 		},
 	};
 	const stopped = own.ask('Say something.');
-	await eventually(async () => held, 'the server was asked');
+	await eventually(async () => held, 'the server has received the request');
 	own.session.stop();
 	await stopped;
-	await eventually(async () => !held, 'the request was ended');
+	await eventually(async () => !held, 'the connection has been closed');
 	assert.deepEqual([last(own)?.sides[0]?.state, last(own)?.sides[0]?.failure], ['stopped', null]);
 	const state = {
 		...{ policies: [...own.session.policies], exchanges: own.session.history.exchanges, current: null },

@@ -63,7 +63,7 @@ describe('query view session', () => {
 			for (;;) {
 				const found = find();
 				if (found) return found;
-				if (Date.now() > end) assert.fail(`never: ${what}`);
+				if (Date.now() > end) assert.fail(`Timed out waiting for: ${what}`);
 				await new Promise((resolve) => setTimeout(resolve, 5));
 			}
 		};
@@ -157,7 +157,7 @@ describe('query view session', () => {
 		session.begin();
 		const end = await searching;
 		assert.ok(end.hits > 0 && end.complete);
-		const last = await until('the whole answer', () =>
+		const last = await until('the complete answer', () =>
 			events.findLast(
 				(event) => event.type === 'snapshot' && event.answer?.kind === 'hits' && event.answer.end !== null,
 			),
@@ -211,7 +211,7 @@ describe('query view session', () => {
 			session.begin();
 			const end = Date.now() + 20_000;
 			while (!events.some((event) => event.type !== 'hits' && event.fault !== null)) {
-				assert.ok(Date.now() < end, 'never a fault');
+				assert.ok(Date.now() < end, 'no error was reported within 20 seconds');
 				await new Promise((resolve) => setTimeout(resolve, 10));
 			}
 			const fault = events.find((event) => event.type !== 'hits' && event.fault !== null);

@@ -361,10 +361,6 @@ test('loading a group beside the open one interrupts neither load', async (t) =>
 	);
 });
 
-/**
- * Writes a step with three groups: all wrong, one of four correct, half correct. Group 2 contains one completion three
- * times.
- */
 test('no step is shown for a run whose trainer records no steps', limit, async (context) => {
 	const { model, groupReady, dispose } = connect(fixtureFolder('verifiers-v1'));
 	context.after(dispose);
@@ -374,6 +370,10 @@ test('no step is shown for a run whose trainer records no steps', limit, async (
 	assert.equal(model.placeText({ step: model.step ?? 0, group: 3 }), 'group 3');
 });
 
+/**
+ * Writes a step with three groups: all wrong, one of four correct, three of four correct. Group 2 contains one
+ * completion three times.
+ */
 async function writeAlike(run: string): Promise<void> {
 	await writeRecord(run, runRecord());
 	const rewards = [

@@ -41,7 +41,7 @@ describe('rollout steps', () => {
 		assert.equal(steps.addGroups(1, [{ reward: [5], dead: true }]), false);
 	});
 
-	it("use TRL's fraction of groups without spread only until they are read, because it may cover the whole batch", () => {
+	it("use TRL's fraction of groups without spread only until the groups are read, because it may cover the whole batch", () => {
 		const steps = new RolloutsSteps();
 		steps.addSteps([1]);
 		steps.addMetrics([line(1, { reward: 1, frac_reward_zero_std: 0 })]);

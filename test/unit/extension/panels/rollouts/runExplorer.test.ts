@@ -56,7 +56,7 @@ test('the same prompt is found at every step, with its answers', async () => {
 	const content = await openRun(run);
 	const { prompt } = await new RolloutsSource(run).rollout(12, 0, 0);
 	await scanPrompt(content, { split: 'train', step: 12, prompt }, r1, false, count, (row) => rows.push(row), idle);
-	assert.deepEqual(rows[0] && [rows[0].step, rows[0].group], [12, 0], 'the step one looks at comes first');
+	assert.deepEqual(rows[0] && [rows[0].step, rows[0].group], [12, 0], 'the step on display comes first');
 	assert.deepEqual(
 		rows.map(({ step, group }) => `${step}/${group}`).sort(),
 		[...Array.from({ length: 12 }, (_, i) => `${i + 1}/0`), '12/3'].sort(),
@@ -284,7 +284,7 @@ test('a continuation streams, can be stopped, and reports failures with a reason
 	await ended(1);
 	const texts = events.flatMap((event) => (event.type === 'continuation' ? [event.text] : []));
 	assert.equal(texts.join(''), ' one two');
-	assert.ok(texts.length >= 2, 'in portions');
+	assert.ok(texts.length >= 2, 'the text arrives in parts');
 	assert.match(asked[0]?.prompt ?? '', /bakery/);
 	begin(2, 'wait');
 	await until((event) => event.type === 'continuation' && event.continuation === 2 && event.text === ' one');

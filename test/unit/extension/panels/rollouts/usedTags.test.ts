@@ -37,7 +37,7 @@ describe('tags in another trainer’s run', () => {
 		assert.deepEqual(await of(['an <answer> that never ends']), none);
 	});
 
-	it('for separately recorded thinking are the ones used for display', async () => {
+	it('are the display tags if thinking is recorded separately', async () => {
 		assert.deepEqual(await usedTags(await openRun(fixtureFolder('prime-rl'))), {
 			think: ['<think>', '</think>'],
 			answer: ['<answer>', '</answer>'],

@@ -67,7 +67,7 @@ test('rows are sent as soon as runs are known, then with recipes and metrics, an
 	changed.fire();
 	await until(() => events.at(-1)?.pending === 0);
 	assert.deepEqual(events[0]?.type === 'changes' && events[0].removed, [gone.folder]);
-	assert.equal(reads, 3, 'only the run that changed');
+	assert.equal(reads, 3, 'only the changed run is read again');
 });
 
 test('non-finite values are omitted, because a single one would make the page reject all rows', () => {

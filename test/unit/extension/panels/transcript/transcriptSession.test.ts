@@ -50,11 +50,11 @@ test('pieces are split at character boundaries', () => {
 	assert.equal(wholeCharacters(bytes('a😀'), 3), 1);
 	assert.equal(wholeCharacters(bytes('a😀'), 5), 5);
 	assert.equal(wholeCharacters(bytes('aé'), 2), 1);
-	assert.equal(wholeCharacters(bytes('漢'), 2), 2, 'at least something is taken');
+	assert.equal(wholeCharacters(bytes('漢'), 2), 2, 'a piece is never empty');
 	assert.equal(
 		wholeCharacters(Buffer.from([0x80, 0x80, 0x80, 0x80]), 4),
 		4,
-		'bytes that are no text are taken as they are',
+		'bytes that are not text are kept unchanged',
 	);
 });
 
@@ -84,7 +84,7 @@ test("a rollout in any trainer's run is shown as a transcript of its turns", asy
 		const { text } = await whole({ kind: 'rollout', run: folder, split: 'train', step, group, index });
 		const [transcript] = readTranscript(text, 'rollout').transcripts;
 		const turns = typeof rollout.completion === 'string' ? 1 : rollout.completion.length;
-		assert.ok((transcript?.messages.length ?? 0) > turns, 'the prompt and its completion');
+		assert.ok((transcript?.messages.length ?? 0) > turns, 'messages of the prompt precede the turns');
 		checked++;
 	}
 	await opened.close();
@@ -110,7 +110,7 @@ test('a session reports each change once, settles requests for replaced pieces, 
 	});
 	t.after(() => session.dispose());
 	await session.refresh();
-	assert.equal(events.length, 0, 'nobody listens yet');
+	assert.equal(events.length, 0, 'nothing is posted before the page has started');
 	await session.begin();
 	assert.deepEqual(
 		events.map(({ version, size, failure }) => [version, size, failure]),
@@ -127,7 +127,7 @@ test('a session reports each change once, settles requests for replaced pieces, 
 	await session.refresh();
 	assert.match(events.at(-1)?.failure?.message ?? '', /no such file/);
 	await session.refresh();
-	assert.equal(events.length, 3, 'told once');
+	assert.equal(events.length, 3, 'the failure is reported once');
 	await rename(join(folder, 'away'), file);
 	await session.refresh();
 	assert.equal(events.at(-1)?.failure, null);

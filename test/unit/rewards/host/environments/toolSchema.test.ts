@@ -52,7 +52,7 @@ describe('the JSON schema of a tool in TypeScript', () => {
 		});
 	}
 
-	it('has no required arguments that have a default or can be left out', async () => {
+	it('does not require arguments that are optional or have a default', async () => {
 		const doc =
 			'Does it.\n * @param x - An x.\n * @param {number} y A y,\n *   on two lines.\n * @param [z=1] A z.\n * @returns Nothing.';
 		const schema = await schemaOf('x = 5, y?: number, z: integer | undefined = 1', doc, ': Promise<string>');
@@ -82,7 +82,7 @@ describe('the JSON schema of a tool in TypeScript', () => {
 		['x: number, y: number', 'docstring', /does not describe its argument y with @param/],
 	];
 	for (const [parameters, kind, message] of faults) {
-		it(`cannot be made of (${parameters})`, async () => {
+		it(`cannot be created for (${parameters})`, async () => {
 			await assert.rejects(schemaOf(parameters), (error: unknown) => {
 				assert.ok(error instanceof SchemaFault, String(error));
 				assert.equal(error.kind, kind);

@@ -11,7 +11,7 @@ async function moduleOf(context: TestContext, text: string): Promise<() => Typed
 	return () => new TypedModule(file);
 }
 
-/** Texts that the parser rejects on its first try. Each line is needed for that. */
+/** Source texts that the parser rejects on its first try. Every line is needed for the rejection. */
 const rejected = [
 	[
 		'// Two rows occur twice.',

@@ -42,7 +42,7 @@ const byUser = [
 ];
 
 // sandboxCheck.test.ts tries all of them without being root, through the command line.
-describe('bubblewrap as root', { skip: isRoot ? asRoot.skip : 'only root can be root' }, () => {
+describe('bubblewrap as root', { skip: isRoot ? asRoot.skip : 'requires root' }, () => {
 	it('contains the attempts that depend on the user, and leaves nothing behind', async () => {
 		const report = await checkIsolation(asRoot.sandbox, { workspace, only: byUser });
 		const open = report.attempts.filter(({ outcome }) => outcome !== 'held' && outcome !== 'skipped');

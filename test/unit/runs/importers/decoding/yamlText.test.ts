@@ -4,7 +4,7 @@ import { parseYaml } from '../../../../../src/runs/importers/decoding/yamlText.t
 
 const nested = (depth: number) => `a: ${'['.repeat(depth)}1${']'.repeat(depth)}\n`;
 
-test('values are read even with many brackets in strings and in a row', () => {
+test('values are read even with many brackets in strings and many consecutive brackets', () => {
 	const texts = Array.from({ length: 300 }, () => '- "[[{"\n- |\n  {[\n- [[1], {b: [2]}]\n').join('');
 	assert.deepEqual(parseYaml(texts), Array.from({ length: 300 }, () => ['[[{', '{[\n', [[1], { b: [2] }]]).flat());
 	assert.doesNotThrow(() => parseYaml(nested(400)));

@@ -65,7 +65,7 @@ test('every setting name exists in verl 0.7.0', async () => {
 	}
 });
 
-test('verl steps count batches, not our updates', () => {
+test('verl counts batches as steps, while our steps are updates', () => {
 	const settings = verlSettings(recipe({}), facts);
 	// 4 parts x 2 passes: 8 updates per batch.
 	assert.equal(settings['trainer.total_training_steps'], 50);

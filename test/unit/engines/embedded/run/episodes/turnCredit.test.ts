@@ -35,7 +35,7 @@ test('tokens get the advantage of their turn, and environment tokens get none', 
 	const own = tokensOfTurns(sample, Float64Array.of(0.5, -1, 2));
 	assert.deepEqual([...own], [0.5, 0.5, -1, 2, 2, 2]);
 	assert.deepEqual([...overAll(own, sample.trained)], [0.5, 0.5, 0, 0, -1, 0, 0, 2, 2, 2]);
-	// A completion outside of an environment is one turn, and a policy that wrote nothing has none.
+	// A completion without an environment is one turn; if the policy wrote nothing, there are no turns.
 	const { trained: _, ...plain } = sample;
 	assert.deepEqual(turnLengths(plain), [10]);
 	assert.deepEqual(turnLengths(rollout([], null).sample), []);
@@ -86,7 +86,7 @@ test('a row with per-turn advantages has the losses and gradients of its individ
 	}
 });
 
-test('the control shuffles the advantages of all turns in the batch', () => {
+test('the "shuffle" control permutes the advantages of all turns in the batch', () => {
 	const turns = [Float64Array.of(1, 2, 3), Float64Array.of(4), Float64Array.of(5, 6)];
 	const mixed = shuffled(turns, 1, 1) as Float64Array[];
 	assert.deepEqual(
