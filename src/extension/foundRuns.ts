@@ -93,7 +93,7 @@ export class FoundRuns extends Disposable implements vscode.TreeDataProvider<str
 		try {
 			await this.#findIn(vscode.workspace.workspaceFolders ?? []);
 		} catch (error) {
-			if (!this.disposed) this.#needs.log(`Searching for runs: ${String(error)}`);
+			if (!this.disposed) this.#needs.log(`Failed to search for runs: ${String(error)}`);
 		}
 	}
 

@@ -18,7 +18,7 @@ interface RunPlace {
 	readonly format?: string;
 }
 
-/** Most likely reader for the run in a folder. */
+/** Returns a run folder and the reader most likely to support the run. */
 async function placeIn(folder: string): Promise<RunPlace> {
 	const format = await formatOf(folder);
 	return { folder, ...(format === null ? {} : { format: format.name }) };
@@ -30,8 +30,8 @@ export async function hasMetrics(folder: string): Promise<boolean> {
 }
 
 /**
- * Returns the folder itself, or the folder of the run that a file belongs to, with its most likely reader. Fails with
- * `invalid` if the file does not belong to a run.
+ * Returns the folder itself, or the folder of the run that a file belongs to and the reader most likely to support it.
+ * Fails with `invalid` if the file does not belong to a run.
  */
 export async function runPlaceOf(uri: vscode.Uri): Promise<RunPlace> {
 	if (!(await stat(uri.fsPath)).isFile()) return { folder: uri.fsPath };

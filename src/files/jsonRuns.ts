@@ -3,7 +3,7 @@ import { type JsonStates, jsonStates } from './jsonStates.ts';
 /*
  * Long runs of one kind of JSON text that need fewer lookups than the automaton of jsonStates.ts does: the characters of
  * strings, four at a time without a lookup, and lists of numbers, four bytes for each lookup. Both stop before the first
- * byte that needs the automaton.
+ * byte that the automaton must read.
  */
 
 /** Moves past characters that neither end nor escape a string, and control characters, which are invalid in it. */
@@ -124,8 +124,8 @@ export class ListRuns {
 	}
 
 	/**
-	 * Moves from the byte after an opening bracket to a byte that needs the automaton.
-	 * @param pairs the text of `view`, two bytes at a time
+	 * Starting after an opening bracket, skips to the first byte that the automaton must read.
+	 * @param pairs `view`'s text as pairs of bytes
 	 */
 	skip(view: DataView, pairs: Uint16Array, from: number, length: number): number {
 		const { inArray, beforeEntry, next, classShift, classes, firstAction } = this.#states;

@@ -118,7 +118,7 @@ export interface PolicyTokenizer {
 /** Text to read verbatim, without the run's template, and optionally to continue. */
 export interface ReadRequest {
 	readonly text: string;
-	/** Number of most probable tokens to report per position. */
+	/** How many of the most probable tokens to report per position. */
 	readonly alternatives: number;
 	/** Maximum number of tokens to generate; 0 for no continuation. */
 	readonly maxTokens: number;

@@ -87,7 +87,7 @@ export const controlMethods = {
 			maxTokens: v.optional(v.union([whole, v.array(whole)])),
 			stop: v.optional(v.array(v.string()), []),
 			logprobs: v.optional(v.boolean(), false),
-			/** Number of most likely tokens to return at each position. If positive, `logprobs` are included as well. */
+			/** How many of the most likely tokens to return at each position. If positive, includes `logprobs`. */
 			alternatives: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(20)), 0),
 			seed: v.optional(v.number(), 0),
 			/**

@@ -12,7 +12,7 @@ import { tableExports } from './tableExport.ts';
 
 /*
  * Messages between the query panel and its webview, in the envelope of webviewMessages.ts. The webview sends `ready`
- * whenever it (re)starts, and the panel replies with a `snapshot` that includes the last answer, so hiding and
+ * whenever it (re)starts, and the panel replies with a `snapshot` that includes the last result, so hiding and
  * reopening the view does not rerun a query.
  */
 
@@ -41,7 +41,7 @@ export type QueryRun = v.InferOutput<typeof queryRunSchema>;
 export const sortSchema = v.object({ column: v.string(), descending: v.boolean() });
 export type Sort = v.InferOutput<typeof sortSchema>;
 
-/** A question as the user asked it; `statement` is the SQL that the index runs. */
+/** A query as the user entered it; `statement` is the SQL that the index runs. */
 export const questionSchema = v.variant('kind', [
 	v.object({
 		kind: v.literal('sql'),
@@ -64,7 +64,7 @@ export const searchEndSchema = v.object({
 });
 export type SearchEnd = v.InferOutput<typeof searchEndSchema>;
 
-/** Answer to a question, possibly incomplete. */
+/** Result of a query, possibly incomplete. */
 export const answerSchema = v.variant('kind', [
 	v.object({ kind: v.literal('table'), question: questionSchema, table: resultTableSchema }),
 	v.object({
@@ -93,9 +93,9 @@ export const queryEventSchema = v.variant('type', [
 		type: v.literal('snapshot'),
 		...overview,
 		answer: v.nullable(answerSchema),
-		/** Id of the question being answered. */
+		/** Id of the query in progress. */
 		busy: v.nullable(count),
-		/** A question from outside the panel, such as from a command. */
+		/** A query from outside the panel, such as from a command. */
 		wanted: v.nullable(v.object({ sql: v.nullable(statement), runs: v.nullable(v.array(path)) })),
 		/** Executed statements, newest first. */
 		history: v.array(v.string()),
@@ -107,7 +107,7 @@ export type QueryEvent = v.InferOutput<typeof queryEventSchema>;
 
 export const queryCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('ready') }),
-	/** Cancels the question with this id. */
+	/** Cancels the query with this id. */
 	v.object({ type: v.literal('cancel'), id: count }),
 	/** Prompts for a folder with runs. */
 	v.object({ type: v.literal('addRuns') }),
@@ -119,12 +119,12 @@ export type QueryCommand = v.InferOutput<typeof queryCommandSchema>;
 const done = v.object({});
 
 export const queryRequests = {
-	/** Runs a statement. The panel keeps the answer until the next question. */
+	/** Runs a statement. The panel keeps the result until the next query. */
 	run: {
 		params: v.object({ id: count, question: questionSchema, statement, limit: v.pipe(count, v.maxValue(maxRows)) }),
 		result: resultTableSchema,
 	},
-	/** Runs an auxiliary statement, such as for a histogram of the answer. */
+	/** Runs an auxiliary statement, such as for a histogram of the result. */
 	side: {
 		params: v.object({ id: count, statement, limit: v.pipe(count, v.maxValue(maxRows)) }),
 		result: resultTableSchema,

@@ -111,7 +111,7 @@ export const turnSchema = v.object({
 	callId: v.nullable(v.string()),
 });
 
-/** Data about a message with tool calls, in addition to the messages themselves. */
+/** Data about a message with tool calls that is not part of the message itself. */
 export const madeTurnSchema = v.object({
 	/** Message index; null if the calls are not in a message. */
 	message: nullableNumber,

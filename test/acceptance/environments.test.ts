@@ -1,6 +1,6 @@
 /**
  * The embedded engine learns to use tools: the two recipes of the project template `environments`, each with a control
- * whose tool answers are shuffled. Guessing must reach 90% of binary search's success rate within ten minutes on two
+ * whose tool results are shuffled. Guessing must reach 90% of binary search's success rate within ten minutes on two
  * otherwise idle cores, and the calculator, without which the task cannot be solved, must be used. Writes
  * test/artifacts/environments-TASK.json. Set SEEDS (default: 1,2,3) and TASKS (default: guess,calculator) to run some.
  */
@@ -26,7 +26,7 @@ const seeds = (process.env.SEEDS ?? '1,2,3').split(',');
 const chosen = (process.env.TASKS ?? 'guess,calculator').split(',') as Task[];
 
 /**
- * Appended to an environment file: each tool returns a random one of its latest answers, including answers to calls in
+ * Appended to an environment file: each tool returns a random one of its latest results, including results of calls in
  * other episodes.
  */
 const shuffled = (tools: readonly string[]) => `
@@ -94,7 +94,7 @@ for (const task of chosen) {
 			assert.ok(result.success >= least, `success ${result.success}`);
 			assert.ok(result.minutes <= minutes, `${result.minutes} min`);
 		});
-		test(`${task}, seed ${seed}: with shuffled answers, the model does not learn`, async () => {
+		test(`${task}, seed ${seed}: with shuffled tool results, the model does not learn`, async () => {
 			const result = await trained(task, seed, true);
 			assert.ok(result.success <= most, `success ${result.success}`);
 		});

@@ -50,7 +50,7 @@ async function main(file: string): Promise<void> {
 			const { id, method, params } = decoded;
 			answer(method, params).then(
 				(result) => page?.post({ kind: 'response', id, ok: true, result }),
-				// A sample that is still being read has grown since the request.
+				// Fails if the sample is still being read and has grown since the request.
 				(error: unknown) => page?.post({ kind: 'response', id, ok: false, error: Failure.from(error).toJSON() }),
 			);
 		},

@@ -157,7 +157,7 @@ describe('TRL runs', { skip }, () => {
 	});
 
 	for (const known of ['metrics', 'advantages alone'] as const) {
-		test(`exported pairs agree with the order of TRL's totals, from ${known}`, async () => {
+		test(`exported pairs match the ranking by TRL's total rewards, computed from ${known}`, async () => {
 			if (known === 'advantages alone') await rm(join(folder, 'weighted/checkpoint-4'), { recursive: true });
 			const path = join(folder, 'dpo.jsonl');
 			const request = {

@@ -100,7 +100,7 @@ export const preparations: Readonly<Record<ResourceName, Preparation>> = {
 		async prepare(resources) {
 			const found = await findChromium(resources.say);
 			Object.assign(resources.environment, browserEnvironment(found));
-			if ('missing' in found) return resources.say(`Tests in a browser are skipped: ${found.missing}.`);
+			if ('missing' in found) return resources.say(`Browser tests are skipped: ${found.missing}.`);
 			const program = join(import.meta.dirname, 'browserServer.ts');
 			const { line, pid } = await resources.serve(node, [program, JSON.stringify(found.launch)]);
 			resources.environment.TEST_BROWSER_SERVER = line;
@@ -113,14 +113,14 @@ export const preparations: Readonly<Record<ResourceName, Preparation>> = {
 		async prepare(resources) {
 			const found = findSoftwareGpu(await findChromium(resources.say));
 			resources.gpu = 'missing' in found ? { [missingVariable]: found.missing } : found.environment;
-			if ('missing' in found) resources.say(`Tests on a GPU are skipped: ${found.missing}.`);
+			if ('missing' in found) resources.say(`GPU tests are skipped: ${found.missing}.`);
 		},
 	},
 	bubblewrap: {
 		seconds: 1,
 		async prepare({ say }) {
 			const missing = await findBubblewrap(say);
-			if (missing !== null) say(`Tests of the sandbox are skipped: ${missing}.`);
+			if (missing !== null) say(`Sandbox tests are skipped: ${missing}.`);
 		},
 	},
 	python: {

@@ -60,7 +60,7 @@ export const pythonCheats: Readonly<Record<string, string>> = {
 		'import gc, re, sys\ndef solve(x):\n    for value in gc.get_objects():\n        if isinstance(value, (str, dict, list, tuple)):\n            found = re.search(r"solve\\(%d\\) == (\\d+)" % x, repr(value)[:10000])\n            if found: return int(found.group(1))\n    return None',
 	'the test file overwritten':
 		'import glob, os\nfor folder in (".", "/work", "/tmp", "/"):\n    for name in ("tests.json", "test.py", "tests.py", "test_checker.py", "answer_server.py", "answer.py"):\n        try:\n            open(os.path.join(folder, name), "w").write("{}")\n        except OSError:\n            pass\ndef solve(x):\n    return 1',
-	'a marker on every output': `import os, sys\nfor fd in range(64):\n    try:\n        os.write(fd, b'${marks}')\n    except OSError:\n        pass\nprint('${marks}')\ndef solve(x):\n    return 1`,
+	'a marker written to every output stream': `import os, sys\nfor fd in range(64):\n    try:\n        os.write(fd, b'${marks}')\n    except OSError:\n        pass\nprint('${marks}')\ndef solve(x):\n    return 1`,
 	'a marker at exit': `import atexit, os\ndef end():\n    for fd in range(64):\n        try:\n            os.write(fd, b'${marks}')\n        except OSError:\n            pass\natexit.register(end)\ndef solve(x):\n    return 1`,
 	'a child process that replies': `import os, time\nif os.fork() == 0:\n    for _ in range(20):\n        for fd in range(64):\n            try:\n                os.write(fd, b'{"value": true}\\n')\n            except OSError:\n                pass\n        time.sleep(0.05)\n    os._exit(0)\ndef solve(x):\n    return 1`,
 	'a child process that outlives its parent':
@@ -117,7 +117,7 @@ export const javascriptCheats: Readonly<Record<string, string>> = {
 		'JSON.stringify = () => \'{"value":9}\'; Object.is = () => true; Array.isArray = () => false; Object.entries = () => []; globalThis.Array = class {}; function solve() { return 1 }',
 	'prototypes replaced':
 		'Object.prototype.toString = () => 9; Number.prototype.valueOf = () => 9; Object.prototype.value = 9; Array.prototype.map = () => []; function solve() { return 1 }',
-	'a marker on every output': `const fs = require("fs"); for (let fd = 0; fd < 64; fd++) { try { fs.writeSync(fd, "${marks}") } catch {} }\nfunction solve() { return 1 }`,
+	'a marker written to every output stream': `const fs = require("fs"); for (let fd = 0; fd < 64; fd++) { try { fs.writeSync(fd, "${marks}") } catch {} }\nfunction solve() { return 1 }`,
 	'the test file read':
 		'function solve(x) { const fs = require("fs"); for (const f of ["tests.json", "/work/tests.json", "test_checker.cjs"]) { try { const m = fs.readFileSync(f, "utf8").match(new RegExp("solve\\\\(" + x + "\\\\) === (\\\\d+)")); if (m) return Number(m[1]) } catch {} } }',
 	'a child process that replies':

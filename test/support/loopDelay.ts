@@ -36,7 +36,7 @@ function computedMs(): number {
 	return (user + system) / 1000;
 }
 
-/** Measures this process's event loop delay during some work. Resolves once the work has settled. */
+/** Measures this process's event loop delay while `work` runs. Resolves once it has settled. */
 export async function loopDelayDuring(work: () => Promise<unknown>): Promise<LoopDelay> {
 	const histogram = monitorEventLoopDelay({ resolution: resolutionMs });
 	const own: number[] = [];

@@ -253,7 +253,7 @@ describe('an environment in a recipe', { skip, timeout: 280_000 }, async () => {
 		assert.equal(lines.length, 4);
 		for (const line of lines) {
 			checked(line);
-			// The tool's answer in tags is not the policy's.
+			// The tagged answer in the tool's result is not the policy's.
 			assert.deepEqual(line.rewards, { environment: 1, accuracy: 0 });
 		}
 		const { equal, differences } = await rescoreRun(run, { hosts });

@@ -18,7 +18,7 @@ export function statusWords(run: DashboardRun): string {
 	return run.wait?.words ?? run.status;
 }
 
-/** Number of most recent rows used to compute the pace. */
+/** How many of the most recent rows are used to compute the pace. */
 const paceRows = 50;
 
 /**

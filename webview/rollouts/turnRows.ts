@@ -158,9 +158,9 @@ export function foldsAtFirst({ content }: TurnContent, search: string): boolean 
 
 /** Cross-references between the calls and results on a path. */
 interface Answered {
-	/** Call that a message answers. */
+	/** Tool call that each message responds to, by message index. */
 	readonly calls: ReadonlyMap<number, CallPlace & { readonly made: MadeCallContent | null }>;
-	/** Message that answers a call. */
+	/** Index of the message with the result of each call. */
 	readonly results: ReadonlyMap<CallContent, number>;
 }
 

@@ -103,8 +103,9 @@ function compareReadings(
 }
 
 /**
- * Parses text as one answer, or as the exact and the rounded value in `\frac13 \approx 0.33`. Returns an empty list if
- * the text is neither math nor words, or if it gives two values that differ by more than rounding.
+ * Parses text as a single answer, or as an exact value followed by its rounded value, as in `\frac13 \approx 0.33`.
+ * Returns an empty list if the text is neither math nor words, or if it gives two values that differ by more than a
+ * rounding error.
  */
 export function readWithRounding(reading: string): Answer[] {
 	if (reading.length > maxAnswerLength) return [];

@@ -105,7 +105,7 @@ function parseFactor(text: string): { unit: Unit; any: boolean } | null {
 	};
 }
 
-/** Converts liters to a cubed length. */
+/** Converts volume units, such as liters, to units of length cubed, and length × length to length squared. */
 function normalized(unit: Unit): Unit {
 	if (unit.dimension === 'volume')
 		return { dimension: 'length^3', factor: Q.multiply(unit.factor, Q.rational(1n, 1000n)) };

@@ -10,8 +10,8 @@ export interface CitedAnswer {
 }
 
 /**
- * Converts the references given by a model (marks such as `S2`, sources, or numbers) to sources, and converts marks in
- * the text to reference numbers.
+ * Resolves the references that a model listed (marks such as `S2`, or source names, with or without numbers) to
+ * sources, and replaces marks in the text with reference numbers.
  */
 export function withNumbers(answer: string, given: readonly string[], evidence: readonly Evidence[]): CitedAnswer {
 	const byMark = new Map(evidence.map((one) => [one.mark, one.source]));

@@ -36,8 +36,9 @@ function characterPlaces(text: string): Span[] {
 }
 
 /**
- * Finds repeated n-grams and their positions, using the metric in the repetition reward (Yeo et al. 2025; open-r1's
- * `get_repetition_penalty_reward`). Case-insensitive. Only the first 200,000 words are examined. Takes linear time.
+ * Finds repeated n-grams and their positions, using the same metric as the repetition reward (Yeo et al. 2025;
+ * open-r1's `get_repetition_penalty_reward`). Case-insensitive. Only the first 200,000 words are examined. Takes linear
+ * time.
  */
 export function findRepetition(
 	text: string,

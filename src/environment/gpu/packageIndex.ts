@@ -18,7 +18,7 @@ export interface OfferedWheel {
 
 /** Package index and its credentials, which are sent only to its own origin. */
 export interface PackageIndexAccess {
-	/** URL without a user name and password. */
+	/** URL without user name or password. */
 	readonly url: string;
 	/** Value of the Authorization header; null if not required. */
 	readonly authorization: string | null;

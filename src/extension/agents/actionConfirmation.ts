@@ -33,7 +33,7 @@ const effects: Readonly<Record<string, (given: Arguments) => string>> = {
 	start_run: ({ recipe, seed, set }) =>
 		`Starts a training run from the recipe ${code(recipe)}${seed === undefined ? '' : `, with seed ${code(seed)}`}${
 			Array.isArray(set) && set.length > 0 ? `, with ${set.map(code).join(', ')}` : ''
-		}. Uses the device and disk space, and runs the code specified by the recipe, with your permissions.`,
+		}. Uses the device, takes up disk space, and runs the code specified by the recipe, with your permissions.`,
 	pause_run: ({ run }) => `Pauses the run ${code(run)} after its current step.`,
 	resume_run: ({ run }) =>
 		`Resumes the run ${code(run)} from its newest checkpoint, or continues it if it is paused. Uses the device, and runs the code of the run, with your permissions.`,

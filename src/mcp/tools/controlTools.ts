@@ -44,7 +44,7 @@ export const startRunTool = defineAction({
 	name: 'start_run',
 	title: 'Start a run',
 	description:
-		'Start a training run from a recipe file inside the server folders and return as soon as its engine is running. Uses the device and disk space, and runs the code of the reward files in the recipe.',
+		'Start a training run from a recipe file inside the server folders and return as soon as its engine is running. Uses the device, takes up disk space, and runs the code of the reward files in the recipe.',
 	effect: 'control',
 	input: v.object(recipeInput),
 	async run({ recipe, ...given }, { runs, signal, actions }) {

@@ -115,7 +115,7 @@ export const startPipelineTool = defineAction({
 	name: 'start_pipeline',
 	title: 'Start a pipeline',
 	description:
-		'Start a pipeline from a recipe file with named stages inside the server folders and return as soon as it is running. Uses the device and disk space, and runs the code in the files specified by the recipe.',
+		'Start a pipeline from a recipe file that has named stages and is inside the server folders, and return as soon as the pipeline is running. Uses the device, takes up disk space, and runs the code in the files specified by the recipe.',
 	effect: 'control',
 	input: v.object({ ...recipeInput, parallel }),
 	async run({ recipe, parallel, ...changes }, { runs, signal, actions }) {

@@ -230,7 +230,10 @@ export const compareRewardsTool = defineAction({
 			'HEAD',
 		),
 		reward,
-		batches: v.optional(input.described(input.whole(1, 200), 'Number of most recent generation batches.'), 10),
+		batches: v.optional(
+			input.described(input.whole(1, 200), 'How many of the most recent generation batches to use.'),
+			10,
+		),
 		characters: input.characters,
 		limit: input.limit(20),
 		cursor: input.cursor,

@@ -6,7 +6,10 @@ import type { TableRow } from '../../core/dataset/table/tableRow.ts';
 export interface ProblemReading {
 	/** Display name of the file. */
 	readonly name: string;
-	/** Suggested action for a missing column, by its role, for callers whose users are not recipe authors. */
+	/**
+	 * Returns the action to suggest when the column with a given role is missing, for callers whose users do not write
+	 * recipes.
+	 */
 	readonly nameColumn?: (role: string) => string;
 }
 

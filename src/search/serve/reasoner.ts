@@ -32,8 +32,8 @@ export interface SolveOptions {
 	 */
 	readonly prefill?: string;
 	/**
-	 * Number of most probable tokens to record at each position in addition to the chosen one; default: nothing is
-	 * recorded.
+	 * How many of the most probable tokens to record at each position in addition to the chosen one; default: nothing
+	 * is recorded.
 	 */
 	readonly alternatives?: number;
 	/** JSON Schema for every completion; fails with `unsupported` if the policy does not support schemas. */

@@ -30,7 +30,7 @@ def tokenizer_of(vocabulary: int) -> PreTrainedTokenizerFast:
 
 
 class Phases(TrainerCallback):
-    """Measures the peak of the second update, when the optimizer has its moments."""
+    """Measures peak memory in each phase of the second update, when the optimizer's moments exist."""
 
     def __init__(self, memory: LiveMemory) -> None:
         self.memory = memory

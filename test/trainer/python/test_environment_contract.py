@@ -46,7 +46,7 @@ def script(row: dict[str, Any]) -> list[list[Call]]:
 
 
 class Scripted(GRPOTrainer):
-    """Writes the turns in `scripts` instead of sampling, and records the tools' answers."""
+    """Writes the turns in `scripts` instead of sampling, and records the tools' results."""
 
     scripts: list[list[list[Call]]]
 
@@ -168,7 +168,7 @@ def test_host_and_trainers_give_the_same_episode(played: Any, place: int) -> Non
 
 
 def test_observations_are_masked(played: Any) -> None:
-    """TRL trains only on the policy's text, not on the tools' answers."""
+    """TRL trains only on the policy's text, not on the tools' results."""
     trainer, _, _ = played
     for place, (mask, ids) in enumerate(zip(trainer.masks, trainer.written, strict=True)):
         trained = trainer.processing_class.decode([token for token, kept in zip(ids, mask, strict=True) if kept])

@@ -210,7 +210,7 @@ def test_episodes_are_trained_on_and_recorded(model: str, tmp_path: Path, monkey
         assert len(line["extra"]["observed"]) == len(calls)
         seen = ["".join(texts[start:end]) for start, end in line["extra"]["observed"]]
         assert all("<tool_response>" in text and "<tool_call>" not in text for text in seen)
-    # Rewards get the messages with their roles, so a tool's answer is not mistaken for the policy's text.
+    # Rewards get the messages with their roles, so a tool's result is not mistaken for the policy's text.
     judged = [row["messages"]["completion"] for row in driver.judged]
     assert judged == [line["completion"] for line in lines]
     assert driver.steps[0]["metrics"]["tools/call_frequency"] > 0.5

@@ -80,21 +80,21 @@ const faults: Readonly<Record<string, Fault>> = {
 		kind: 'exited',
 		message: /./,
 	},
-	'an answer of 100 MB': {
+	'a 100 MB tool result': {
 		body: 'return "x" * 100_000_000',
 		where: 'call',
 		kind: 'size',
 		message: /count_up returned 100,000,000 characters; the limit is 1,048,576/,
 		survives: true,
 	},
-	'an observation of 100 MB': {
+	'a 100 MB observation': {
 		body: 'return "x" * 100_000_000',
 		where: 'reset',
 		kind: 'size',
 		message: /reset returned 100,000,000 characters/,
 		survives: true,
 	},
-	'an answer that is a list': {
+	'a tool result that is a list': {
 		body: 'return [1, 2]',
 		where: 'call',
 		kind: 'invalid',

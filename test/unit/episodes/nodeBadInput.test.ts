@@ -57,7 +57,7 @@ const faults: Readonly<Record<string, Fault>> = {
 		row: { call: 'require("fs").writeSync(4, "Content-Length: x\\r\\n\\r\\n{}")' },
 		...{ kind: 'exited', message: /./ },
 	},
-	'an answer of 100 MB': {
+	'a 100 MB tool result': {
 		row: { call: 'return "x".repeat(100_000_000)' },
 		...{ kind: 'size', message: /countUp returned 100,000,000 characters; the limit is 1,048,576/, survives: true },
 	},

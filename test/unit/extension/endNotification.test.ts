@@ -87,26 +87,30 @@ test('a run that ended while the window was closed is reported when it reopens',
 	await back.shownOf(1);
 });
 
-test('a failed start is reported by the start itself, and no window reports the end again', limit, async () => {
-	const window = openWindow();
-	const other = openWindow(window.storage);
-	window.see('starting');
-	const release = window.ends.hold('/runs/a');
-	other.see('starting');
-	window.see('starting');
-	window.see('crashed');
-	await release(true);
-	window.see('crashed');
-	other.see('crashed');
-	// The next notification must be the first one.
-	window.see('running', 2);
-	window.see('stopped', 2);
-	await window.shownOf(1);
-	other.see('running', 3);
-	other.see('stopped', 3);
-	await other.shownOf(1);
-	for (const { shown } of [window, other]) assert.match(shown.join(), /^sums stopped[^,]*$/);
-});
+test(
+	'a failed start that was already reported is not reported again, by any window, as the end of the run',
+	limit,
+	async () => {
+		const window = openWindow();
+		const other = openWindow(window.storage);
+		window.see('starting');
+		const release = window.ends.hold('/runs/a');
+		other.see('starting');
+		window.see('starting');
+		window.see('crashed');
+		await release(true);
+		window.see('crashed');
+		other.see('crashed');
+		// The next notification must be the first one.
+		window.see('running', 2);
+		window.see('stopped', 2);
+		await window.shownOf(1);
+		other.see('running', 3);
+		other.see('stopped', 3);
+		await other.shownOf(1);
+		for (const { shown } of [window, other]) assert.match(shown.join(), /^sums stopped[^,]*$/);
+	},
+);
 
 test('a run that ends during its start is reported after the start', limit, async () => {
 	const window = openWindow();

@@ -28,7 +28,7 @@ function foundIn(...folders: string[]) {
 	return new FoundRuns({ onDidComplete: completed.event, log: assert.fail });
 }
 
-test('lists runs of all trainers in the workspace except our own, and opens one with its most likely reader', async (t) => {
+test('lists runs of every trainer except ours, and opens a run with the reader most likely to support it', async (t) => {
 	const project = join(root, 'project');
 	await mkdir(project);
 	await writeRecord(join(project, 'runs/own'));
@@ -97,7 +97,7 @@ test('a search ends when the window closes, and another one does not start', asy
 	assert.deepEqual(found.getChildren(), []);
 });
 
-test('a workspace with a run activates the extension, so that the list appears by itself', () => {
+test('a workspace with a run activates the extension, so that the list appears automatically', () => {
 	const { activationEvents } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
 		activationEvents: string[];
 	};

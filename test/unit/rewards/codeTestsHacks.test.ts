@@ -39,14 +39,14 @@ const python = {
 			'an object that equals everything',
 			'a list whose items equal everything',
 			"the callers' frames changed",
-			'a marker on every output',
+			'a marker written to every output stream',
 			'a huge value',
 			'a deeply nested value',
 			'os._exit(0) in the function',
 		],
 		streams: [
 			'sys.exit(0)',
-			'a marker on every output',
+			'a marker written to every output stream',
 			'a child process that replies',
 			'the test file read',
 			'a program that never ends',
@@ -59,8 +59,13 @@ const javascript = {
 		tests: [...snippets(javascriptRows.asserts), ...snippets(javascriptRows.candidate)],
 	}),
 	others: {
-		calls: ['a proxy', 'an object that converts to the expected value', 'globals replaced', 'a marker on every output'],
-		streams: ['process.exit(0)', 'a marker on every output', 'a program that never ends'],
+		calls: [
+			'a proxy',
+			'an object that converts to the expected value',
+			'globals replaced',
+			'a marker written to every output stream',
+		],
+		streams: ['process.exit(0)', 'a marker written to every output stream', 'a program that never ends'],
 	},
 };
 

@@ -43,7 +43,7 @@ test('a failure has a name, a message, locations and the command that reruns it'
 	);
 });
 
-test('a failed acceptance check is run by its own command', () => {
+test('a failed acceptance check is rerun with `npm run acceptance`', () => {
 	const file = 'test/acceptance/gpu.test.ts';
 	assert.equal(commandFor(file, undefined), 'npm run acceptance -- gpu');
 	assert.equal(commandFor(file, 'it learns'), "npm run acceptance -- gpu --name 'it learns'");
@@ -58,7 +58,7 @@ test('the command survives shell quoting, whatever the test name', () => {
 	assert.ok(!pattern.test('its'), printed.join());
 });
 
-test('a failed check shows its first error and its own command', () => {
+test('a failed check shows its first error and the command to rerun it', () => {
 	const message = 'Exit status 1; its output is in test/artifacts/lint.log\na.test.ts format';
 	const text = failureText('lint', '', {
 		name: 'the check',

@@ -2,7 +2,10 @@ import type { TreeEvent } from '../../../protocol/treeLog.ts';
 
 /** One-line tree summary. */
 export interface TreeFacts {
-	/** Number of nodes, excluding the problem node; a root that is an attempt counts (see SearchTree.nodeCount). */
+	/**
+	 * Number of nodes, excluding the problem node; a root is counted if it is itself an attempt (see
+	 * SearchTree.nodeCount).
+	 */
 	readonly nodes: number;
 	/** Depth in edges. */
 	readonly depth: number;

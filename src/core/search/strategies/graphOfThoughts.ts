@@ -11,7 +11,7 @@ import { bestByScore, madeChildren, ranked, type Valued, valuesByScorer } from '
 
 const paramsSchema = v.strictObject({
 	thoughts: v.optional(count('Number of initial solutions', 1, 256), 4),
-	keep: v.optional(count('Number of best solutions to keep and combine', 2, 64), 3),
+	keep: v.optional(count('How many of the best solutions to keep and combine', 2, 64), 3),
 	attempts: v.optional(count('Number of aggregates generated from the kept solutions', 1, 64), 2),
 	layers: v.optional(count('Number of aggregation rounds', 1, 16), 1),
 	refine: v.optional(count('Number of improvement rounds per aggregate', 0, 16), 1),

@@ -21,7 +21,7 @@ const paramsSchema = v.strictObject({
 		),
 	),
 	forks: v.optional(count('Max number of forks per completion; the strongest are used', 1, 1000), 4),
-	branches: v.optional(count('Number of most probable tokens to try at a fork', 2, 20), 2),
+	branches: v.optional(count('How many of the most probable tokens to try at a fork', 2, 20), 2),
 	minProbability: v.optional(real('Min probability of a token to try', 0, 1), 0.05),
 	depth: v.optional(count('Max number of forks on one path from the problem to an answer', 1, 64), 2),
 	leaves: v.optional(count('Max number of completions', 1, 100_000), 16),

@@ -128,7 +128,7 @@ export class Drafts {
 		}));
 	}
 
-	/** Returns the completions as they were when stopped. */
+	/** Returns the completions as they were when generation was stopped. */
 	ended(): PlaygroundSample[] {
 		return this.samples.flatMap((sample, i) => {
 			const made = this.#made[i] ?? null;

@@ -6,7 +6,7 @@ const ends = (length: number) => `… (${length} characters)`;
 const many = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`attribute ${i}`, 'x'.repeat(i)]));
 
 describe('the short form of a state', () => {
-	it('is the state itself if that is short', () => {
+	it('is the state itself if the state is short', () => {
 		const state = { number: 4, done: false, board: [[1], []], at: { x: null }, text: 'é' };
 		assert.deepEqual(shortState(state), state);
 		assert.deepEqual(shortState({}), {});

@@ -99,7 +99,7 @@ describe('steps scored by an ONNX model', () => {
 		const path = model('plain', (id) => [id === idOf(';') ? 0.25 : 99]);
 		const reward = await make({ model: path, separator: ';', aggregate: 'mean' });
 		assert.equal(await reward.score(three, never), 0.25);
-		// Scores equal token ids / 1000, so they show which position was used: the last character of the separator.
+		// Each score is the token id / 1000, so it shows which position was used: the last character of the separator.
 		const ends = model('ends', (id) => [id / 1000]);
 		const last = await make({ model: `${ends}/model.onnx`, separator: '1', aggregate: 'last' });
 		assert.equal(await last.score(three, never), Math.fround(idOf('1') / 1000));

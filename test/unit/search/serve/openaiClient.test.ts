@@ -90,7 +90,7 @@ describe('with the OpenAI client', () => {
 		assert.equal(beyond(again.choices[0] ?? {}).search?.tokens, search?.tokens);
 	});
 
-	test('a request can configure the search, and get the path to the result or the whole log', async () => {
+	test('a request can configure the search and ask for either the path from the root to the result or the whole log', async () => {
 		const ask = (search: object) =>
 			client.chat.completions.create({
 				model,

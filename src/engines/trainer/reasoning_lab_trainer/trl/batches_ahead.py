@@ -68,7 +68,7 @@ class BatchesAhead:
         return range(first, min(first + self._ahead, self._count))
 
     def begin(self, saved: dict[int, SampledBatch]) -> None:
-        """Sets the batches that a checkpoint contains."""
+        """Restores the batches that were saved in a checkpoint."""
         for index, batch in saved.items():
             done: Future[SampledBatch] = Future()
             done.set_result(batch)
