@@ -70,11 +70,13 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		trainer: copied('src/engines/trainer/reasoning_lab_trainer', join(dist, 'trainer', 'reasoning_lab_trainer')),
 		// pip requirement files for the trainer.
 		trainerRequirements: copied('src/engines/trainer/requirements', join(dist, 'trainer', 'requirements')),
-		// Parquet and YAML files from other trainers are always decoded in a separate thread, and long chat logs are checked in one.
+		// Parquet and YAML files from other trainers are always decoded in a separate thread. Long chat logs are checked in one,
+		// and large traces are searched for steps in several.
 		decoding: {
 			...nodeProgram,
 			entryPoints: {
 				decodingWorker: 'src/runs/importers/decoding/decodingWorker.ts',
+				partsWorker: 'src/runs/importers/parts/partsWorker.ts',
 				transcriptInspection: 'src/runs/transcript/inspectionWorker.ts',
 			},
 		},

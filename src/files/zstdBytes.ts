@@ -1,5 +1,4 @@
 import { type ByteSource, UnreadableBytes } from './byteSource.ts';
-import type { OpenedFile } from './openedFile.ts';
 import { decodeZstdFrame, type ZstdFrame, zstdFrameAt } from './zstdFrames.ts';
 import { seekTable } from './zstdSeekTable.ts';
 
@@ -33,7 +32,7 @@ interface DecodedPiece {
  * affect the others.
  */
 export class ZstdBytes implements ByteSource {
-	readonly #file: OpenedFile;
+	readonly #file: ByteSource;
 	readonly #pieces: readonly Piece[];
 	readonly size: number;
 	readonly damage: string | undefined;
@@ -41,7 +40,7 @@ export class ZstdBytes implements ByteSource {
 	#current: DecodedPiece | null = null;
 	#ahead: readonly DecodedPiece[] = [];
 
-	private constructor(file: OpenedFile, pieces: readonly Piece[], damage: string | undefined) {
+	private constructor(file: ByteSource, pieces: readonly Piece[], damage: string | undefined) {
 		this.#file = file;
 		this.#pieces = pieces;
 		this.damage = damage;
@@ -50,7 +49,7 @@ export class ZstdBytes implements ByteSource {
 	}
 
 	/** Locates the frames. Fails with Failure `unsupported` if this Node.js lacks Zstandard. */
-	static async open(file: OpenedFile): Promise<ZstdBytes> {
+	static async open(file: ByteSource): Promise<ZstdBytes> {
 		const finder = new FrameFinder(file);
 		const table = await seekTable(file);
 		if (table !== null) for (const frame of table) finder.add(frame, frame.content);
@@ -154,12 +153,12 @@ export class ZstdBytes implements ByteSource {
 
 /** Finds the frames of a file and the sizes of their contents. */
 class FrameFinder {
-	readonly #file: OpenedFile;
+	readonly #file: ByteSource;
 	readonly pieces: Piece[] = [];
 	damage: string | undefined;
 	#position = 0;
 
-	constructor(file: OpenedFile) {
+	constructor(file: ByteSource) {
 		this.#file = file;
 	}
 

@@ -1,4 +1,4 @@
-import type { OpenedFile } from './openedFile.ts';
+import type { ByteSource } from './byteSource.ts';
 
 /*
  * Seek table of the seekable Zstandard format (zstd/contrib/seekable_format): a skippable frame at the end of the file
@@ -18,7 +18,7 @@ interface SeekEntry {
 }
 
 /** Returns the frames with contents, or null if the file has no seek table that describes it exactly. */
-export async function seekTable(file: OpenedFile): Promise<SeekEntry[] | null> {
+export async function seekTable(file: ByteSource): Promise<SeekEntry[] | null> {
 	if (file.size < footerBytes + 8) return null;
 	const footer = await file.read(file.size - footerBytes, footerBytes);
 	if (footer.length < footerBytes || footer.readUInt32LE(5) !== footerMagic) return null;

@@ -316,11 +316,8 @@ export class QueryModel extends Disposable {
 		this.#histogram = { column, made: null, failure: null };
 		this.#changed.fire('histogram');
 		try {
-			const { rows } = await this.#port.request('side', {
-				id,
-				statement: histogramSql(statement, column),
-				limit: maxRows,
-			});
+			const counts = histogramSql(statement, column);
+			const { rows } = await this.#port.request('side', { id, statement: counts, limit: maxRows });
 			if (this.#histogramId !== id) return;
 			this.#histogram = { column, made: histogramOf(rows), failure: null };
 		} catch (error) {
@@ -372,8 +369,7 @@ export class QueryModel extends Disposable {
 		if (this.#busy !== null) this.#port.post({ type: 'cancel', id: this.#busy.id });
 		const busy = { ...this.#work(this.#nextId(), false), what };
 		this.#busy = busy;
-		this.#notice = null;
-		this.#changed.fire('notice');
+		this.forgetNotice();
 		this.#changed.fire('busy');
 		return busy;
 	}

@@ -7,6 +7,7 @@ import { ZstdBytes } from '../../files/zstdBytes.ts';
 import { EventFile } from './eventFile.ts';
 import { JsonListFile } from './jsonListFile.ts';
 import { ParquetFile } from './parquetFile.ts';
+import { PartsFile } from './parts/partsFile.ts';
 import type { FileForm, FileShape } from './runFormat.ts';
 import { SqliteRows } from './sqliteRows.ts';
 import { TorchFile } from './torchFile.ts';
@@ -23,8 +24,12 @@ export async function openFrames(folder: string, path: string, shape: FileShape)
 	if (form === 'sqlite') return openedTable(folder, path, { table, lastOf });
 	const { file, compressed } = await openedFile(folder, path, form);
 	switch (form) {
-		case 'jsonl':
-			return new LineFile(compressed ? await decompressed(file) : file, { parts });
+		case 'jsonl': {
+			const lines = new LineFile(compressed ? await decompressed(file) : file, { parts });
+			if (parts === undefined) return lines;
+			const { descriptor, size, modifiedMs, stamp } = file;
+			return new PartsFile(lines, { file: { descriptor, size, modifiedMs, stamp }, compressed, parts });
+		}
 		case 'lines':
 			return new LineFile(file, { plain: true });
 		case 'events':

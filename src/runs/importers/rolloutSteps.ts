@@ -1,10 +1,12 @@
 import type { AbortSignalLike } from '../../base/async.ts';
+import type { KnownPiece } from '../../files/frame.ts';
 import type { FaultList } from '../faultList.ts';
 import type { RolloutSplit } from '../runContent.ts';
 import { Annotations } from './annotations.ts';
 import { type DiskFolder, type PathMatch, sortMatches } from './diskFolder.ts';
 import type { FoundFile } from './folderView.ts';
 import type { StepFile } from './foreignStep.ts';
+import { partsThreads } from './parts/partsThreads.ts';
 import { filledPath, PathPattern } from './pathPattern.ts';
 import type { AnnotationFiles, RolloutFiles, RunFormat } from './runFormat.ts';
 import { StepPieces } from './stepPieces.ts';
@@ -18,6 +20,9 @@ interface Start {
 
 /** Number of steps whose annotations are cached. */
 const keptAnnotations = 8;
+
+/** Minimum size of a file, possibly compressed, to read while earlier files are still being read. */
+const largeFile = 4 << 20;
 
 /** Number of files to stat concurrently. */
 const together = 64;
@@ -88,10 +93,12 @@ export class RolloutSteps {
 		for (const [files, pattern] of this.#patterns) {
 			if (files.split !== split) continue;
 			if (this.#byRecord(pattern)) {
+				const taken: { readonly match: PathMatch; readonly stat: FoundFile }[] = [];
 				for await (const match of this.#disk.matches(pattern)) {
 					const stat = (await this.#takes(files, match, learned)) ? await this.#disk.stat(match.path) : null;
-					if (stat === null) continue;
-					const pieces = await this.#piecesOf(files, match, stat, signal);
+					if (stat !== null) taken.push({ match, stat });
+				}
+				for await (const { match, pieces } of this.#piecesInOrder(files, taken, signal)) {
 					for (const step of pieces.keys()) add(step, { files, pattern, match });
 				}
 				continue;
@@ -173,6 +180,34 @@ export class RolloutSteps {
 		const [oldest] = this.#annotations.keys();
 		if (this.#annotations.size > keptAnnotations && oldest !== undefined) this.#annotations.delete(oldest);
 		return annotations;
+	}
+
+	/** Yields the pieces of files. Large files are read at the same time, each in a thread. */
+	async *#piecesInOrder(
+		files: RolloutFiles,
+		taken: readonly { readonly match: PathMatch; readonly stat: FoundFile }[],
+		signal: AbortSignalLike | undefined,
+	): AsyncGenerator<{ readonly match: PathMatch; readonly pieces: ReadonlyMap<number, readonly KnownPiece[]> }> {
+		const started = new Map<number, Promise<ReadonlyMap<number, readonly KnownPiece[]>>>();
+		const start = (i: number, { match, stat }: (typeof taken)[number]) => {
+			const reading = started.get(i) ?? this.#piecesOf(files, match, stat, signal);
+			started.set(i, reading);
+			// The error is reported when it is this file's turn.
+			reading.catch(() => undefined);
+			return reading;
+		};
+		try {
+			for (const [i, file] of taken.entries()) {
+				const reading = start(i, file);
+				for (const [j, next] of taken.slice(i + 1, i + partsThreads.size).entries()) {
+					if (files.stepParts !== undefined && next.stat.size >= largeFile) start(i + 1 + j, next);
+				}
+				yield { match: file.match, pieces: await reading };
+				started.delete(i);
+			}
+		} finally {
+			await Promise.allSettled(started.values());
+		}
 	}
 
 	#piecesOf(files: RolloutFiles, match: PathMatch, stat: FoundFile, signal: AbortSignalLike | undefined) {

@@ -8,9 +8,9 @@ import type { EnvironmentRunner } from '../../../episodes/environmentRunner.ts';
 import type { EnvironmentDescription } from '../../../protocol/environmentHost.ts';
 import type { EpisodeBranch, EpisodeCommand, EpisodeEvent, EpisodeStatus } from '../../../protocol/episodeMessages.ts';
 import { maxTurns } from '../../../protocol/episodeMessages.ts';
-import { LoadFailure } from '../../../rewards/loadFailure.ts';
 import { BranchPlayer } from './branchPlayer.ts';
 import { EpisodeBranches } from './episodeBranches.ts';
+import { failureOf, shownEnvironment } from './episodeStatus.ts';
 import type { RecordedEpisode } from './shownEpisode.ts';
 
 export interface EpisodeViewNeeds {
@@ -386,18 +386,3 @@ export class EpisodeViewSession extends Disposable {
 const changedNote = 'The environment responded differently when the calls so far were replayed.';
 
 const rowGone = () => new Failure('missing', 'The row is no longer in the list.', 'Select another one.');
-
-function shownEnvironment(environment: EnvironmentDescription): EpisodeStatus['environment'] {
-	const { name, tools, ownsReward, reportsDone, rewardRange } = environment;
-	return {
-		...{ name, ownsReward, reportsDone },
-		rewardRange: rewardRange === undefined ? null : [...rewardRange],
-		tools: tools.map((tool) => ({ name: tool.name, schema: tool.schema, fault: tool.fault?.message ?? null })),
-	};
-}
-
-function failureOf(error: unknown, file: string): EpisodeStatus['failure'] {
-	const { message, action } = Failure.from(error);
-	const line = error instanceof LoadFailure && error.file === file ? (error.line ?? null) : null;
-	return { message: message.slice(0, 4000), action: action ?? null, line };
-}

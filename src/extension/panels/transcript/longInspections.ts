@@ -2,7 +2,7 @@ import { Disposable, toDisposable } from '../../../base/disposable.ts';
 import { Failure } from '../../../base/failure.ts';
 import type { LongInspection } from '../../../protocol/transcriptMessages.ts';
 import { inspectInThread, type RunningInspection } from '../../../runs/transcript/inspectInThread.ts';
-import type { TextLines } from './transcriptSource.ts';
+import type { TextLines } from './transcriptText.ts';
 
 /** Result of an inspection, or why there is none. */
 export interface InspectionOutcome {

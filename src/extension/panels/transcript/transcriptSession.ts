@@ -3,7 +3,8 @@ import { Failure } from '../../../base/failure.ts';
 import type { LongInspection, TranscriptEvent, TranscriptPlace } from '../../../protocol/transcriptMessages.ts';
 import type { LoadedLines } from '../../../runs/transcript/messageLines.ts';
 import { LongInspections } from './longInspections.ts';
-import { openTranscriptText, type TranscriptText } from './transcriptSource.ts';
+import { openTranscriptText } from './transcriptSource.ts';
+import type { TranscriptText } from './transcriptText.ts';
 
 export interface TranscriptSessionOptions {
 	readonly place: TranscriptPlace;

@@ -6,10 +6,8 @@ import { type TestContext, test } from 'node:test';
 import { readTranscript } from '../../../../../src/core/transcript/readTranscript.ts';
 import { tokenTotals } from '../../../../../src/core/transcript/tokenTotals.ts';
 import { TranscriptSession } from '../../../../../src/extension/panels/transcript/transcriptSession.ts';
-import {
-	openTranscriptText,
-	type TranscriptText,
-} from '../../../../../src/extension/panels/transcript/transcriptSource.ts';
+import { openTranscriptText } from '../../../../../src/extension/panels/transcript/transcriptSource.ts';
+import type { TranscriptText } from '../../../../../src/extension/panels/transcript/transcriptText.ts';
 import { ZipArchive } from '../../../../../src/files/zipArchive.ts';
 import type { TranscriptEvent } from '../../../../../src/protocol/transcriptMessages.ts';
 import { inspectInThread } from '../../../../../src/runs/transcript/inspectInThread.ts';

@@ -5,10 +5,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { readTranscript, transcriptLimits } from '../../../../../src/core/transcript/readTranscript.ts';
 import { TranscriptSession } from '../../../../../src/extension/panels/transcript/transcriptSession.ts';
-import {
-	openTranscriptText,
-	wholeCharacters,
-} from '../../../../../src/extension/panels/transcript/transcriptSource.ts';
+import { openTranscriptText } from '../../../../../src/extension/panels/transcript/transcriptSource.ts';
+import { wholeCharacters } from '../../../../../src/extension/panels/transcript/transcriptText.ts';
 import type { TranscriptEvent, TranscriptPlace } from '../../../../../src/protocol/transcriptMessages.ts';
 import { openRun } from '../../../../../src/runs/openRun.ts';
 import { fixtureFolder } from '../../../runs/importers/foreignFixtures.ts';
