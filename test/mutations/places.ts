@@ -161,7 +161,8 @@ export function pythonPlaces(text: string, file: string): Place[] {
 
 /** Returns the mutated source. */
 export function mutated(text: string, { start, end, original, replacement }: Place): string {
-	if (text.slice(start, end) !== original) throw new Error(`The file no longer contains "${original}" at this position`);
+	if (text.slice(start, end) !== original)
+		throw new Error(`The file no longer contains "${original}" at this position`);
 	return text.slice(0, start) + replacement + text.slice(end);
 }
 

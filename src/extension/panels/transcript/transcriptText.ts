@@ -47,7 +47,11 @@ export interface TextLines {
 const pieceBytes = 256 * 1024;
 
 /** Returns the text of messages in a temporary file, which is removed when the text is closed or cannot be read. */
-export async function spooledText(identity: string, spooled: SpooledLines, samples?: TextSamples): Promise<TranscriptText> {
+export async function spooledText(
+	identity: string,
+	spooled: SpooledLines,
+	samples?: TextSamples,
+): Promise<TranscriptText> {
 	try {
 		return await SpooledText.of(identity, spooled, samples);
 	} catch (error) {
