@@ -8,6 +8,17 @@ import { type JsonStates, jsonStates } from './jsonStates.ts';
  */
 export type JsonShape = true | readonly [JsonShape] | { readonly [key: string]: JsonShape };
 
+/** Returns the parts of a parsed value. */
+export function partsOfValue(value: unknown, shape: JsonShape): unknown {
+	if (shape === true || typeof value !== 'object' || value === null) return value;
+	if (Array.isArray(value)) return Array.isArray(shape) ? value.map((entry) => partsOfValue(entry, shape[0])) : [];
+	if (Array.isArray(shape)) return {};
+	const fields = Object.entries(shape).filter(([key]) => Object.hasOwn(value, key));
+	return Object.fromEntries(
+		fields.map(([key, part]) => [key, partsOfValue((value as Record<string, unknown>)[key], part)]),
+	);
+}
+
 /** A shape with its fields by name. */
 interface Wanted {
 	readonly whole: boolean;
@@ -61,9 +72,10 @@ export class JsonParts {
 
 	/**
 	 * Returns the parts as JSON text, or null if the text must be parsed as a whole.
-	 * @param parts UTF-8 text, in pieces with `length` bytes in total
+	 * @param parts UTF-8 text, in pieces
 	 */
-	of(parts: readonly Uint8Array[], length: number): string | null {
+	of(parts: readonly Uint8Array[]): string | null {
+		const length = parts.reduce((sum, part) => sum + part.length, 0);
 		this.#fill(parts, length);
 		if (length > jsonLimits.values && this.#values() > jsonLimits.values) return null;
 		this.#at = 0;

@@ -84,6 +84,7 @@ function madeQuads(states: JsonStates): Quads {
 			if (after < states.firstAction) nextPair[number * pairs + pair] = found.indexOf(after);
 		}
 	}
+	if (found.length >= 1 << (16 - quadBits)) throw new RangeError('The automaton for lists has too many states.');
 	const stop = found.length << quadBits;
 	const next = new Uint16Array(stop).fill(stop);
 	for (let first = 0; first < nextPair.length; first++) {
@@ -131,8 +132,8 @@ export class ListRuns {
 		const { inArray, beforeEntry, next, classShift, classes, firstAction } = this.#states;
 		let at = skipWords(view, from, length);
 		this.state = at === from ? inArray : beforeEntry;
-		if (at > from) return at;
-		if ((at & 1) === 1 && at < length) {
+		if (at > from || at >= length) return at;
+		if ((at & 1) === 1) {
 			const after = next[(inArray >> classShift) + (classes[view.getUint8(at)] as number)] as number;
 			if (after >= firstAction) return at;
 			at++;

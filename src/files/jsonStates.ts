@@ -209,6 +209,9 @@ function madeStates(): JsonStates {
 			for (const [at, to] of first.entries()) row[at] = to === number(text) ? stays : to;
 		}
 	}
+	if (states.length + actions.length > 1 << columnBits || knownColumns.size > 1 << columnBits) {
+		throw new RangeError('The automaton for JSON has too many states or columns.');
+	}
 	const classes = Uint8Array.from({ length: 256 }, (_, byte) => classNames.indexOf(classOf(byte)));
 	const columns = new Uint8Array(65_536);
 	const bytes = new Uint8Array(2);

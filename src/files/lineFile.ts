@@ -2,7 +2,7 @@ import type { AbortSignalLike } from '../base/async.ts';
 import { type ByteSource, UnreadableBytes } from './byteSource.ts';
 import type { Frame, FrameFile, FramePlace } from './frame.ts';
 import { longestLine } from './jsonLines.ts';
-import { JsonParts, type JsonShape } from './jsonParts.ts';
+import { JsonParts, type JsonShape, partsOfValue } from './jsonParts.ts';
 import { parseLooseJson } from './looseJson.ts';
 import { Turns } from './turns.ts';
 
@@ -25,16 +25,18 @@ export class LineFile implements FrameFile {
 	readonly #longest: number;
 	readonly #plain: boolean;
 	readonly #parts: JsonParts | null;
+	readonly #shape: JsonShape;
 
 	/**
 	 * @param options `plain`: whether records are the lines themselves instead of JSON; `parts`: the parts of records to
-	 * extract, although records may still be returned whole
+	 * return
 	 */
 	constructor(file: ByteSource, { longest = longestLine, plain = false, parts }: LineFileOptions = {}) {
 		this.#file = file;
 		this.#longest = longest;
 		this.#plain = plain;
 		this.#parts = parts === undefined ? null : new JsonParts(parts);
+		this.#shape = parts ?? true;
 	}
 
 	get size(): number {
@@ -131,7 +133,7 @@ export class LineFile implements FrameFile {
 			const fault = `longer than ${Math.floor(this.#longest / 2 ** 20)} MiB`;
 			return { ...place, records: [], fault, torn: last };
 		}
-		const found = this.#parts?.of(parts, place.length) ?? null;
+		const found = this.#parts?.of(parts) ?? null;
 		if (found !== null) return { ...place, records: [JSON.parse(found)], fault: null, torn: false };
 		const bytes = parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
 		const text = decoder.decode(bytes);
@@ -142,7 +144,7 @@ export class LineFile implements FrameFile {
 			return { ...place, records: [text], fault: null, torn: false };
 		}
 		try {
-			return { ...place, records: [parseLooseJson(text)], fault: null, torn: false };
+			return { ...place, records: [partsOfValue(parseLooseJson(text), this.#shape)], fault: null, torn: false };
 		} catch {
 			return { ...place, records: [], fault: last ? 'truncated JSON' : 'invalid JSON', torn: last };
 		}

@@ -52,6 +52,28 @@ export class FaultList {
 	}
 }
 
+/** Where the faults of files are reported. */
+export type FaultSink = Pick<FaultList, 'add' | 'forget'>;
+
+/** Holds faults back, so that files that are read at the same time are reported in order. */
+export class HeldFaults implements FaultSink {
+	readonly #reports: ((faults: FaultList) => void)[] = [];
+
+	add(fault: RunFault, item = 0): RunFault {
+		this.#reports.push((faults) => faults.add(fault, item));
+		return fault;
+	}
+
+	forget(file: string): void {
+		this.#reports.push((faults) => faults.forget(file));
+	}
+
+	/** Reports what has been held since the last call. */
+	release(faults: FaultList): void {
+		for (const report of this.#reports.splice(0)) report(faults);
+	}
+}
+
 function beyondFault([file, { records }]: [string, { readonly records: number }]): RunFault {
 	return { file, line: null, message: 'has more unreadable records', records };
 }

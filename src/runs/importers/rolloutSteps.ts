@@ -1,6 +1,6 @@
 import type { AbortSignalLike } from '../../base/async.ts';
 import type { KnownPiece } from '../../files/frame.ts';
-import type { FaultList } from '../faultList.ts';
+import { type FaultList, type FaultSink, HeldFaults } from '../faultList.ts';
 import type { RolloutSplit } from '../runContent.ts';
 import { Annotations } from './annotations.ts';
 import { type DiskFolder, type PathMatch, sortMatches } from './diskFolder.ts';
@@ -65,7 +65,9 @@ export class RolloutSteps {
 				for (const [j, match] of portion.entries()) {
 					const stat = stats[j] ?? null;
 					if (stat === null) continue;
-					const pieces = this.#byRecord(pattern) ? await this.#piecesOf(files, match, stat, signal) : null;
+					const pieces = this.#byRecord(pattern)
+						? await this.#piecesOf(files, match, stat, this.#faults, signal)
+						: null;
 					// Copy the list, because it grows when more of the file is read later.
 					const own = pieces === null ? null : [...(pieces.get(step) ?? [])];
 					if (own !== null && own.length === 0) continue;
@@ -93,8 +95,10 @@ export class RolloutSteps {
 		for (const [files, pattern] of this.#patterns) {
 			if (files.split !== split) continue;
 			if (this.#byRecord(pattern)) {
+				const matches: PathMatch[] = [];
+				for await (const match of this.#disk.matches(pattern)) matches.push(match);
 				const taken: { readonly match: PathMatch; readonly stat: FoundFile }[] = [];
-				for await (const match of this.#disk.matches(pattern)) {
+				for (const match of await sortMatches(matches)) {
 					const stat = (await this.#takes(files, match, learned)) ? await this.#disk.stat(match.path) : null;
 					if (stat !== null) taken.push({ match, stat });
 				}
@@ -188,29 +192,51 @@ export class RolloutSteps {
 		taken: readonly { readonly match: PathMatch; readonly stat: FoundFile }[],
 		signal: AbortSignalLike | undefined,
 	): AsyncGenerator<{ readonly match: PathMatch; readonly pieces: ReadonlyMap<number, readonly KnownPiece[]> }> {
-		const started = new Map<number, Promise<ReadonlyMap<number, readonly KnownPiece[]>>>();
-		const start = (i: number, { match, stat }: (typeof taken)[number]) => {
-			const reading = started.get(i) ?? this.#piecesOf(files, match, stat, signal);
-			started.set(i, reading);
+		type Reading = { readonly pieces: ReturnType<StepPieces['read']>; readonly faults: HeldFaults };
+		const started = new Map<number, Reading>();
+		let left = false;
+		const stop = {
+			get aborted() {
+				return left || signal?.aborted === true;
+			},
+		};
+		const start = (i: number, { match, stat }: (typeof taken)[number]): Reading => {
+			const known = started.get(i);
+			if (known !== undefined) return known;
+			const faults = new HeldFaults();
+			const pieces = this.#piecesOf(files, match, stat, faults, stop);
 			// The error is reported when it is this file's turn.
-			reading.catch(() => undefined);
-			return reading;
+			pieces.catch(() => undefined);
+			started.set(i, { pieces, faults });
+			return { pieces, faults };
 		};
 		try {
 			for (const [i, file] of taken.entries()) {
-				const reading = start(i, file);
+				const { pieces, faults } = start(i, file);
 				for (const [j, next] of taken.slice(i + 1, i + partsThreads.size).entries()) {
 					if (files.stepParts !== undefined && next.stat.size >= largeFile) start(i + 1 + j, next);
 				}
-				yield { match: file.match, pieces: await reading };
+				const found = await pieces;
+				faults.release(this.#faults);
 				started.delete(i);
+				yield { match: file.match, pieces: found };
 			}
 		} finally {
-			await Promise.allSettled(started.values());
+			left = true;
+			for (const { pieces, faults } of started.values()) {
+				await pieces.catch(() => undefined);
+				faults.release(this.#faults);
+			}
 		}
 	}
 
-	#piecesOf(files: RolloutFiles, match: PathMatch, stat: FoundFile, signal: AbortSignalLike | undefined) {
+	#piecesOf(
+		files: RolloutFiles,
+		match: PathMatch,
+		stat: FoundFile,
+		faults: FaultSink,
+		signal: AbortSignalLike | undefined,
+	) {
 		// Splits that share records are read together.
 		const { pattern, stepParts } = files;
 		const shared = stepParts !== undefined;
@@ -220,7 +246,7 @@ export class RolloutSteps {
 		const key = `${shared ? '' : files.split}\n${pattern}\n${files.table ?? ''}\n${match.path}`;
 		const pieces = this.#pieces.get(key) ?? new StepPieces(this.#disk.path, uses, match);
 		this.#pieces.set(key, pieces);
-		return pieces.read(files, stat, this.#faults, signal);
+		return pieces.read(files, stat, faults, signal);
 	}
 }
 

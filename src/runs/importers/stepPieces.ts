@@ -1,7 +1,7 @@
 import { type AbortSignalLike, Sequencer } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import type { Frame, FrameFile, KnownPiece } from '../../files/frame.ts';
-import type { FaultList } from '../faultList.ts';
+import type { FaultSink } from '../faultList.ts';
 import type { PathMatch } from './diskFolder.ts';
 import type { FoundFile } from './folderView.ts';
 import { faultOf } from './foreignStep.ts';
@@ -22,6 +22,8 @@ export class StepPieces {
 	#last: KnownPiece | null = null;
 	#before: Uint8Array = new Uint8Array(0);
 	#records = 0;
+	/** Whether errors of this file have been added since the pieces were last cleared. */
+	#reported = false;
 	/** The reading that the last piece was assigned to. Unreadable pieces after it are assigned to it as well. */
 	#current: Reading;
 	/** The reading and step that the incomplete end of the file was assigned to; null if the file is complete. */
@@ -42,7 +44,7 @@ export class StepPieces {
 	read(
 		use: RolloutFiles,
 		found: FoundFile,
-		faults: FaultList,
+		faults: FaultSink,
 		signal?: AbortSignalLike,
 	): Promise<ReadonlyMap<number, readonly KnownPiece[]>> {
 		// Concurrent callers would each add the same new pieces.
@@ -52,7 +54,7 @@ export class StepPieces {
 		});
 	}
 
-	async #read(faults: FaultList, signal: AbortSignalLike | undefined): Promise<void> {
+	async #read(faults: FaultSink, signal: AbortSignalLike | undefined): Promise<void> {
 		const { files } = this.#readings[0];
 		let frames: FrameFile;
 		try {
@@ -80,7 +82,7 @@ export class StepPieces {
 		}
 	}
 
-	#addFrame(frame: Frame, faults: FaultList): void {
+	#addFrame(frame: Frame, faults: FaultSink): void {
 		const place = { offset: frame.offset, length: frame.length, number: frame.number };
 		if (frame.fault !== null) {
 			const { fault, torn, lost = 1 } = frame;
@@ -99,6 +101,7 @@ export class StepPieces {
 				const read = understood(files, record, context);
 				if (typeof read === 'string') {
 					faults.add(faultOf({ match: this.#match, files }, frame, read));
+					this.#reported = true;
 					reading.add(reading.step, place);
 				} else {
 					for (const { step } of read) reading.add(Number.isSafeInteger(step) ? (step as number) : 0, place);
@@ -116,9 +119,10 @@ export class StepPieces {
 		this.#end = null;
 	}
 
-	#clear(faults: FaultList): void {
+	#clear(faults: FaultSink): void {
 		// Another reader of the same file, such as the one for the other split, may have reported errors.
-		if (this.#stamp !== '') faults.forget(this.#match.path);
+		if (this.#stamp !== '' || this.#reported) faults.forget(this.#match.path);
+		this.#reported = false;
 		this.#last = null;
 		this.#records = 0;
 		for (const reading of this.#readings) reading.clear();

@@ -207,7 +207,7 @@ class SampleReader {
 }
 
 function partsOf(parts: JsonParts, bytes: Buffer): unknown {
-	return parsed(parts.of([bytes], bytes.length) ?? bytes.toString('utf8'));
+	return parsed(parts.of([bytes]) ?? bytes.toString('utf8'));
 }
 
 function parsed(text: string): unknown {

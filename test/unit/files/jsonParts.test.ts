@@ -13,7 +13,7 @@ const decoder = new TextDecoder();
 
 /** Returns the parts as parsed values, or undefined if the text is left to the parser. */
 function partsOf(parts: JsonParts, bytes: Buffer, pieces: readonly Buffer[] = [bytes]): unknown {
-	const text = parts.of(pieces, bytes.length);
+	const text = parts.of(pieces);
 	return text === null ? undefined : JSON.parse(text);
 }
 const partsIn = (text: string, shape: JsonShape) => partsOf(new JsonParts(shape), Buffer.from(text));
@@ -174,7 +174,7 @@ describe('parts of JSON text', () => {
 				random.int(2) === 0 ? value : value.slice(0, at) + random.pick(damage) + value.slice(at + random.int(2));
 			const text = `{"${'x'.repeat(1 + random.int(4))}":${harmed},"a":${i}}`;
 			const bytes = Buffer.from(text);
-			const found = parts.of([bytes], bytes.length);
+			const found = parts.of([bytes]);
 			let whole: Record<string, unknown> | null = null;
 			try {
 				whole = JSON.parse(text);

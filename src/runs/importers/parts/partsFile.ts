@@ -33,14 +33,16 @@ export class PartsFile implements FrameFile {
 
 	async *frames(signal?: AbortSignalLike, after?: FramePlace): AsyncGenerator<Frame> {
 		const start = after === undefined ? 0 : after.offset + after.length;
-		if (this.size - start < smallestInThread) {
+		const large = this.size - start >= smallestInThread;
+		const batches = large ? partsThreads.read({ ...this.#request, after: after ?? null }, signal) : null;
+		if (batches === null) {
 			yield* this.#lines.frames(signal, after);
 			return;
 		}
 		const turns = new Turns(signal);
 		let last = after;
 		try {
-			for await (const frames of partsThreads.read({ ...this.#request, after: after ?? null })) {
+			for await (const frames of batches) {
 				checkAborted(signal);
 				for (const frame of frames) {
 					yield frame;
@@ -49,8 +51,8 @@ export class PartsFile implements FrameFile {
 				if (turns.due) await turns.pass();
 			}
 			return;
-		} catch (error) {
-			if (signal?.aborted) throw error;
+		} catch {
+			checkAborted(signal);
 			// Without a thread, reading either succeeds, or fails with the file's own error.
 		}
 		yield* this.#lines.frames(signal, last);

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { type Deferred, deferred } from '../../../base/async.ts';
+import { type AbortSignalLike, checkAborted, type Deferred, deferred } from '../../../base/async.ts';
 import type { Frame } from '../../../files/frame.ts';
 import type { PartsOrder, PartsReport, PartsRequest } from './partsMessages.ts';
 
@@ -8,34 +8,35 @@ const mostThreads = 4;
 /** Idle time before a thread exits. */
 const idleMs = 10_000;
 const heapMb = 512;
+/** Interval between checks whether a reader that waits for a thread was canceled. */
+const checkMs = 100;
 
 /** Threads that extract parts of records, started on demand. Each reads one file at a time. */
 class PartsThreads {
 	/** Number of files that can be read at the same time. */
 	readonly size = Math.max(1, Math.min(mostThreads, availableParallelism()));
 	readonly #idle: PartsThread[] = [];
-	readonly #waiting: Deferred<void>[] = [];
 	#busy = 0;
 
 	/**
-	 * Yields the frames of a file in batches. The thread no longer uses the file once the generator has ended or has been
-	 * closed. Fails with an Error if the thread cannot be started, crashes, or cannot read the file.
+	 * Returns a generator of the frames of a file in batches, which must be started at once, or null if all threads are
+	 * busy. The thread no longer uses the file once the generator has ended or has been closed. It fails with
+	 * `cancelled`, or with an Error if the thread cannot be started, crashes, or cannot read the file.
 	 */
-	async *read(request: PartsRequest): AsyncGenerator<readonly Frame[]> {
-		while (this.#busy >= this.size) {
-			const free = deferred<void>();
-			this.#waiting.push(free);
-			await free.promise;
-		}
+	read(request: PartsRequest, signal: AbortSignalLike | undefined): AsyncGenerator<readonly Frame[]> | null {
+		if (this.#busy >= this.size) return null;
 		this.#busy++;
+		return this.#reading(request, signal);
+	}
+
+	async *#reading(request: PartsRequest, signal: AbortSignalLike | undefined): AsyncGenerator<readonly Frame[]> {
 		let thread: PartsThread | null = null;
 		try {
 			thread = this.#take();
-			yield* thread.read(request);
+			yield* thread.read(request, signal);
 		} finally {
 			if (thread?.alive) this.#rest(thread);
 			this.#busy--;
-			this.#waiting.shift()?.resolve();
 		}
 	}
 
@@ -74,6 +75,7 @@ class PartsThread {
 			this.#reports.push(report);
 			this.#arrived?.resolve();
 		});
+		this.#worker.on('messageerror', (error) => this.#fail(error));
 		this.#worker.on('error', (error) => this.#fail(error));
 		this.#worker.on('exit', () => this.#fail(new Error('the thread exited')));
 	}
@@ -82,14 +84,15 @@ class PartsThread {
 		return this.#failure === null;
 	}
 
-	async *read(request: PartsRequest): AsyncGenerator<readonly Frame[]> {
+	async *read(request: PartsRequest, signal: AbortSignalLike | undefined): AsyncGenerator<readonly Frame[]> {
 		let ended = false;
 		this.#worker.ref();
 		try {
 			this.#send({ kind: 'read', request });
 			for (;;) {
-				const report = await this.#next();
-				ended = report.kind !== 'frames';
+				const report = await this.#next(signal);
+				// After a failure, reads that were started ahead can still be in progress.
+				ended = report.kind === 'end';
 				if (report.kind === 'end') return;
 				if (report.kind === 'failed') throw new Error(report.message);
 				this.#send({ kind: 'next' });
@@ -114,13 +117,16 @@ class PartsThread {
 		clearTimeout(this.#resting);
 	}
 
-	async #next(): Promise<PartsReport> {
+	async #next(signal: AbortSignalLike | undefined): Promise<PartsReport> {
 		for (;;) {
+			checkAborted(signal);
 			const report = this.#reports.shift();
 			if (report !== undefined) return report;
 			if (this.#failure !== null) throw this.#failure;
 			this.#arrived = deferred<void>();
+			const check = setTimeout(this.#arrived.resolve, checkMs);
 			await this.#arrived.promise;
+			clearTimeout(check);
 		}
 	}
 

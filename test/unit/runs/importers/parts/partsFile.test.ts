@@ -60,6 +60,9 @@ describe('a large file of which a thread extracts parts', () => {
 			const expected = await all(lines.frames());
 			assert.ok(expected.some(({ fault }) => fault !== null) && expected.at(-1)?.torn === true);
 			assert.deepEqual(await all(file.frames()), expected);
+			for (const { records } of expected) {
+				for (const record of records) assert.deepEqual(Object.keys(record as object), ['run']);
+			}
 			const middle = expected[100] as FramePlace;
 			assert.deepEqual(await all(file.frames(undefined, middle)), expected.slice(101));
 			await file.close();
@@ -131,5 +134,23 @@ describe('a large file of which a thread extracts parts', () => {
 		);
 		await writeFile(join(folder, stream, '00002.jsonl'), `${chunk(18)}${episode(1, 30)}\n`);
 		assert.equal((await opened.steps()).at(-1), 30);
+	});
+
+	test('reports errors in the order of the files, whichever is read first', async () => {
+		const stream = 'faults/monitors/file/traces/stream';
+		await mkdir(join(folder, stream), { recursive: true });
+		const names = ['00000.jsonl', '00001.jsonl', '00002.jsonl'];
+		for (const [i, name] of names.entries()) {
+			// The first file is the longest, so the others are read before it.
+			const lines = Array.from({ length: 2200 * (i === 0 ? 2 : 1) }, () =>
+				JSON.stringify({ traces: [{ nodes: [{}] }], text: 'x'.repeat(8000) }),
+			);
+			await writeFile(join(folder, stream, name), `${lines.join('\n')}\n`);
+		}
+		const run = await openRun(join(folder, 'faults'));
+		await run.steps();
+		const files = run.faults.map(({ file }) => file);
+		assert.equal(files.length, 8800);
+		assert.deepEqual(files, [...files].sort());
 	});
 });
