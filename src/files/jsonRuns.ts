@@ -27,7 +27,7 @@ const [trueWord, nullWord, falseWord] = ['true', 'null', 'fals'].map((word) => B
 const [letterE, comma, space] = [0x65, 0x2c, 0x20];
 
 /** Moves past entries `true`, `false` and `null`, each with its comma and a space after it. */
-export function skipWords(view: DataView, from: number, length: number): number {
+function skipWords(view: DataView, from: number, length: number): number {
 	let at = from;
 	while (at + 7 <= length) {
 		const word = view.getInt32(at, true);

@@ -1,6 +1,7 @@
 import { read } from 'node:fs';
 import { promisify } from 'node:util';
 import type { ByteSource } from './byteSource.ts';
+import { type PositionedReader, readAt } from './readAt.ts';
 
 const readDescriptor = promisify(read);
 
@@ -14,27 +15,20 @@ export interface SharedFile {
 
 /** The bytes of a file that another thread has opened. */
 export class SharedBytes implements ByteSource {
-	readonly #descriptor: number;
+	readonly #reader: PositionedReader;
 	readonly size: number;
 	readonly modifiedMs: number;
 	readonly stamp: string;
 
 	constructor({ descriptor, size, modifiedMs, stamp }: SharedFile) {
-		this.#descriptor = descriptor;
+		this.#reader = { read: (...range) => readDescriptor(descriptor, ...range) };
 		this.size = size;
 		this.modifiedMs = modifiedMs;
 		this.stamp = stamp;
 	}
 
-	async read(offset: number, length: number): Promise<Buffer> {
-		const buffer = Buffer.allocUnsafe(length);
-		let filled = 0;
-		while (filled < length) {
-			const { bytesRead } = await readDescriptor(this.#descriptor, buffer, filled, length - filled, offset + filled);
-			if (bytesRead === 0) break;
-			filled += bytesRead;
-		}
-		return buffer.subarray(0, filled);
+	read(offset: number, length: number): Promise<Buffer> {
+		return readAt(this.#reader, offset, length);
 	}
 
 	bytesBefore(position: number): Promise<Buffer> {

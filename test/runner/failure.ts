@@ -68,16 +68,12 @@ export function failureText(phase: string, file: string, { name, filter, failure
 	const shown = places.filter((place, i) => i === 0 || place.file === file).slice(0, 2);
 	const message = (failure?.message ?? '').trimEnd().split('\n').slice(0, maxMessageLines);
 	const check = checks.find((other) => other === phase);
+	const testCommand = file === '' ? [] : [commandFor(file, filter)];
 	return [
-		check === undefined ? `${phase}: ${file}` : check,
-		...(check === undefined ? [`  ${name}`] : []),
+		...(check === undefined ? [`${phase}: ${file}`, `  ${name}`] : [check]),
 		...message.map((line) => `    ${line}`),
 		...shown.map((place) => `    at ${placeText(place)}`),
-		...(check === undefined
-			? file === ''
-				? []
-				: [`    ${commandFor(file, filter)}`]
-			: [`    ${commands[check].alone}`]),
+		...(check === undefined ? testCommand : [commands[check].alone]).map((command) => `    ${command}`),
 	].join('\n');
 }
 

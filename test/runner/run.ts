@@ -215,7 +215,7 @@ class TestRun {
 				const why = code === 124 ? `It did not end within ${checkTimeoutSeconds} s` : `Exit status ${code}`;
 				this.#progress?.end(item, code === 0 ? '✔' : '✖', code === 0 ? '' : why);
 				if (code !== 0) console.log(indent(tail(log, 80)));
-				this.#add(name, '', [code === 0 ? passed(name) : failed(checkFailure(why, relative(root, log)))]);
+				this.#add(name, '', [code === 0 ? passed(name) : failed(checkFailure(why, log))]);
 				return code === 0;
 			},
 		};
@@ -382,10 +382,10 @@ const failed = (message: string): Outcome => ({
 
 /** Describes the failure of a check by the first lines of its output, which contain the first error. */
 function checkFailure(why: string, log: string): string {
-	const lines = tail(join(root, log), Number.POSITIVE_INFINITY)
+	const lines = tail(log, Number.POSITIVE_INFINITY)
 		.split('\n')
 		.filter((line) => line.trim() !== '');
-	return [`${why}; its output is in ${log}`, ...lines.slice(0, 10)].join('\n');
+	return [`${why}; its output is in ${relative(root, log)}`, ...lines.slice(0, 10)].join('\n');
 }
 
 function indent(text: string): string {

@@ -96,10 +96,11 @@ export class RolloutSteps {
 			if (files.split !== split) continue;
 			if (this.#byRecord(pattern)) {
 				const matches: PathMatch[] = [];
-				for await (const match of this.#disk.matches(pattern)) matches.push(match);
+				// These patterns match the same files for every step.
+				for await (const match of this.#matchesOf(files, pattern, 0, learned)) matches.push(match);
 				const taken: { readonly match: PathMatch; readonly stat: FoundFile }[] = [];
 				for (const match of await sortMatches(matches)) {
-					const stat = (await this.#takes(files, match, learned)) ? await this.#disk.stat(match.path) : null;
+					const stat = await this.#disk.stat(match.path);
 					if (stat !== null) taken.push({ match, stat });
 				}
 				for await (const { match, pieces } of this.#piecesInOrder(files, taken, signal)) {
