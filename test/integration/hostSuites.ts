@@ -1,8 +1,9 @@
 /** Reports suites that mocha runs inside an extension host as node:test tests: each has its own test and failure. */
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { SourceMap } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { root } from '../scripts/paths.ts';
 import type { IntegrationResults } from './run.ts';
@@ -41,9 +42,23 @@ export async function declareSuites(
 	}
 }
 
-/** Returns the error with its stack from the host. */
-function hostError(text: string | undefined): Error {
-	const error = new Error(text?.split('\n')[0] ?? 'It failed without an error');
-	error.stack = text ?? error.message;
+/** Returns the error with its message and stack from the host. */
+function hostError(text = 'It failed without an error'): Error {
+	const error = new Error(text.split(/\n\s+at /)[0]);
+	error.stack = text.replaceAll(/\b(dist\/test\/suites\/[\w.-]+\.cjs):(\d+):(\d+)/g, (frame, bundle, line, column) => {
+		return sourceOf(bundle, Number(line), Number(column)) ?? frame;
+	});
 	return error;
+}
+
+/** Returns the source location of a frame in a bundle, or null if its source map has none. */
+function sourceOf(bundle: string, line: number, column: number): string | null {
+	const path = join(root, `${bundle}.map`);
+	try {
+		const found = new SourceMap(JSON.parse(readFileSync(path, 'utf8'))).findEntry(line - 1, column - 1);
+		if (!('originalSource' in found)) return null;
+		return `${resolve(dirname(path), found.originalSource)}:${found.originalLine + 1}:${found.originalColumn + 1}`;
+	} catch {
+		return null;
+	}
 }
