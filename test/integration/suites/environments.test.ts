@@ -8,7 +8,7 @@ import { environmentInlineLine } from '../../../src/extension/environments/envir
 import { runEnvironmentTests } from '../../../src/extension/environmentTests/environmentTestRun.ts';
 import { commandIds } from '../../../src/extension/ids.ts';
 import type { ExtensionApi } from '../../../src/extension.ts';
-import { activated, notices, until, workspaceFolder } from '../support/laboratory.ts';
+import { activated, codeLenses, notices, until, workspaceFolder } from '../support/laboratory.ts';
 
 const debuggedGame = `
 export class Sum {
@@ -140,7 +140,7 @@ suite('environments in the editor', () => {
 		const uri = await vscode.commands.executeCommand<vscode.Uri>(commandIds.newEnvironment, made);
 		const document = await vscode.workspace.openTextDocument(uri);
 		await untilState(uri, 'the file is verified', ({ phase }) => phase === 'done');
-		const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri);
+		const lenses = await codeLenses(uri);
 		const step = lenses.find(({ command }) => command?.title === 'Step Through')?.command;
 		assert.match(document.lineAt(lenses[0]?.range.start.line ?? 0).text, /^class SteppedGame/);
 		assert.ok(step);
@@ -198,7 +198,7 @@ suite('environments in the editor', () => {
 		// Guesses 50 in every episode, then gives up.
 		const rules = [{ after: '*</result>', say: 'I give up.' }, { say: '<call>guess 50</call>' }];
 		await writeFile(script, JSON.stringify({ rules }));
-		const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri);
+		const lenses = await codeLenses(uri);
 		const lens = lenses.find(({ command }) => command?.title === 'Verify with Policy')?.command;
 		assert.ok(lens);
 		const play = (file: string) => {

@@ -9,7 +9,7 @@ import type { RewardSession } from '../../../src/extension/rewards/rewardSession
 import { inlineLine } from '../../../src/extension/rewards/rewardWords.ts';
 import { unreachedLines } from '../../../src/extension/rewards/unreachedLines.ts';
 import type { ExtensionApi } from '../../../src/extension.ts';
-import { activated, until, workspaceFolder } from '../support/laboratory.ts';
+import { activated, codeLenses, until, workspaceFolder } from '../support/laboratory.ts';
 
 const recipe = `{
 	"format": 1,
@@ -190,11 +190,7 @@ suite('rewards in the editor', () => {
 		assert.equal(fault?.range.start.line, 1);
 		assert.match(fault?.message ?? '', /^cased gives 1\.00 here\. Expected: 0\./);
 
-		const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>(
-			'vscode.executeCodeLensProvider',
-			document.uri,
-			20,
-		);
+		const lenses = await codeLenses(document.uri);
 		const titles = lenses.filter((lens) => lens.range.start.line === 3).map((lens) => lens.command?.title);
 		assert.deepEqual(titles, ['Verify', 'On Last Rollouts', 'Debug Row', 'Compare', 'Audit', 'Use in Run', 'Results']);
 		const hovers = await vscode.commands.executeCommand<vscode.Hover[]>(

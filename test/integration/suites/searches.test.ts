@@ -6,7 +6,7 @@ import { commandIds, panelTypes } from '../../../src/extension/ids.ts';
 import { presentSearch } from '../../../src/extension/search/searchPresentation.ts';
 import type { SearchView } from '../../../src/extension/search/searchStore.ts';
 import type { ExtensionApi } from '../../../src/extension.ts';
-import { activated, until, workspaceFolder } from '../support/laboratory.ts';
+import { activated, codeLenses, until, workspaceFolder } from '../support/laboratory.ts';
 
 const rule = {
 	say: [
@@ -26,14 +26,10 @@ function treeTabs(): vscode.Tab[] {
 		.filter(({ input }) => input instanceof vscode.TabInputWebview && input.viewType.endsWith(panelTypes.tree));
 }
 
-async function untilLens(uri: vscode.Uri): Promise<vscode.CodeLens> {
-	for (const end = Date.now() + 30_000; Date.now() < end; ) {
-		const found = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri);
-		const lens = found.find(({ command }) => command?.command === commandIds.searchRow);
-		if (lens !== undefined) return lens;
-		await new Promise((resolve) => setTimeout(resolve, 50));
-	}
-	throw new Error('Timed out waiting for the code lens of the row');
+function untilLens(uri: vscode.Uri): Promise<vscode.CodeLens> {
+	return until('the code lens of the row', async () => {
+		return (await codeLenses(uri)).find(({ command }) => command?.command === commandIds.searchRow);
+	});
 }
 
 suite('searches', () => {

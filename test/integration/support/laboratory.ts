@@ -29,13 +29,28 @@ export function workspaceFolder(): string {
 }
 
 /** Polls until the condition holds. On timeout, the error includes `what`. */
-export async function until<T>(what: string, condition: () => T | undefined | false, seconds = 60): Promise<T> {
+export async function until<T>(
+	what: string,
+	condition: () => T | undefined | false | Promise<T | undefined | false>,
+	seconds = 60,
+): Promise<T> {
 	for (const end = Date.now() + seconds * 1000; Date.now() < end; ) {
-		const value = condition();
+		const value = await condition();
 		if (value !== undefined && value !== false) return value;
 		await new Promise((resolve) => setTimeout(resolve, 50));
 	}
 	throw new Error(`Waited ${seconds} s for: ${what}`);
+}
+
+/**
+ * Returns a document's code lenses with their commands. VS Code releases the commands 100 ms after it has returned the
+ * lenses, so an extension host that was busy in between receives lenses without commands and has to ask again.
+ */
+export function codeLenses(uri: vscode.Uri): Promise<vscode.CodeLens[]> {
+	return until('code lenses with their commands', async () => {
+		const found = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri);
+		return found.every(({ command }) => command !== undefined) && found;
+	});
 }
 
 export async function untilRun(
