@@ -10,7 +10,7 @@ import { type RowBatch, RowBatchBuilder } from './rolloutRow.ts';
 
 let counter: TraceCounter | null = null;
 function sharedCounter(): TraceCounter {
-	counter ??= new TraceCounter();
+	counter ??= new TraceCounter((text, units) => Buffer.from(units.buffer).write(text, 'utf16le'));
 	return counter;
 }
 

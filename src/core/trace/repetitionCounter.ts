@@ -1,7 +1,15 @@
+import { CodeUnits } from './codeUnits.ts';
 import type { Repetition } from './repetition.ts';
 
 const ngram = 4;
 const maxWords = 200_000;
+
+/** Classes of code units other than those of ordinary words. */
+const space = -1;
+/** Script without spaces: each character is a word. */
+const unspaced = -2;
+/** Half of a surrogate pair. */
+const half = -3;
 
 /**
  * Computes the same numbers as findRepetition, an order of magnitude faster because it uses lookup tables over UTF-16
@@ -9,28 +17,32 @@ const maxWords = 200_000;
  * memory.
  */
 export class RepetitionCounter {
-	/** Code unit -> lowercase, if it is a single code unit. */
-	readonly #lower = new Uint16Array(0x10000);
-	/** Code unit -> 1: whitespace; 2: script without spaces; 3: half of a surrogate pair. */
-	readonly #kind = new Uint8Array(0x10000);
+	/** Code unit -> its lowercase, if that is a single code unit; or one of the classes below. */
+	readonly #lower = new Int32Array(0x10000);
+	readonly #units: CodeUnits;
 	#words = new Int32Array(1024);
 	#table = new Int32Array(4096);
 	#generation = 0;
 
-	constructor() {
-		const kinds: readonly (readonly [RegExp, number])[] = [
-			[/\s/u, 1],
-			[/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u, 2],
+	/** @param units the array that texts are copied to */
+	constructor(units = new CodeUnits()) {
+		this.#units = units;
+		const classes: readonly (readonly [RegExp, number])[] = [
+			[/\s/u, space],
+			[
+				/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u,
+				unspaced,
+			],
 		];
 		for (let code = 0; code < 0x10000; code++) {
 			const character = String.fromCharCode(code);
 			const lower = character.toLowerCase();
 			this.#lower[code] = lower.length === 1 ? lower.charCodeAt(0) : code;
 			if (code >= 0xd800 && code <= 0xdfff) {
-				this.#kind[code] = 3;
+				this.#lower[code] = half;
 				continue;
 			}
-			for (const [pattern, kind] of kinds) if (pattern.test(character)) this.#kind[code] = kind;
+			for (const [pattern, kind] of classes) if (pattern.test(character)) this.#lower[code] = kind;
 		}
 	}
 
@@ -42,7 +54,12 @@ export class RepetitionCounter {
 
 	/** Counts word 4-grams and returns the fraction of them that repeat earlier ones; 0 for fewer than four words. */
 	repeats(text: string): Pick<Repetition, 'share' | 'ngrams'> {
-		const words = this.#hashWords(text);
+		return this.repeatsIn(text, this.#units.of(text));
+	}
+
+	/** Like `repeats`, for a text whose code units have already been copied to an array. */
+	repeatsIn(text: string, units: Uint16Array): Pick<Repetition, 'share' | 'ngrams'> {
+		const words = this.#hashWords(text, units);
 		const ngrams = words - ngram + 1;
 		if (ngrams <= 0) return { share: 0, ngrams: 0 };
 		let size = 4096;
@@ -56,16 +73,18 @@ export class RepetitionCounter {
 		const table = this.#table;
 		const hashes = this.#words;
 		let repeated = 0;
-		for (let i = 0; i < ngrams; i++) {
-			let a = 0x9e3779b9 | 0;
-			let b = 0x7f4a7c15 | 0;
-			for (let k = i; k < i + ngram; k++) {
-				const word = hashes[k] as number;
-				a = Math.imul(a ^ word, 0x85ebca6b);
-				a ^= a >>> 15;
-				b = Math.imul(b + word, 0xc2b2ae35 | 0);
-				b ^= b >>> 13;
-			}
+		let [first, second, third] = [hashes[0] as number, hashes[1] as number, hashes[2] as number];
+		for (let i = 3; i < words; i++) {
+			const fourth = hashes[i] as number;
+			// Sums of products, unlike a chain of steps, are computed in parallel by the processor.
+			let a = Math.imul(first, 0x9e3779b1) + Math.imul(second, 0x85ebca6b);
+			a = (a + Math.imul(third, 0xc2b2ae35) + Math.imul(fourth, 0x27d4eb2f)) | 0;
+			let b = Math.imul(first, 0x165667b1) + Math.imul(second, 0x2c1b3c6d);
+			b = (b + Math.imul(third, 0x297a2d39) + Math.imul(fourth, 0x7f4a7c15)) | 0;
+			a ^= a >>> 15;
+			first = second;
+			second = third;
+			third = fourth;
 			for (let slot = (a ^ (b >>> 7)) & (size - 1); ; slot = (slot + 1) & (size - 1)) {
 				const at = slot * 3;
 				if (table[at] !== turn) {
@@ -84,34 +103,34 @@ export class RepetitionCounter {
 	}
 
 	/** Hashes the words in order; returns the number of words. */
-	#hashWords(text: string): number {
-		const kind = this.#kind;
+	#hashWords(text: string, units: Uint16Array): number {
 		const lower = this.#lower;
+		const length = text.length;
 		let count = 0;
-		let hash = 0;
+		let hash = start;
 		let inside = false;
-		for (let i = 0; i < text.length; i++) {
-			const code = text.charCodeAt(i);
-			let what = kind[code] as number;
-			if (what === 3) what = isUnspacedPair(text, i) ? 2 : 0;
-			if (what === 0) {
-				hash = Math.imul((inside ? hash : 0x811c9dc5) ^ (lower[code] as number), 0x01000193);
-				hash ^= hash >>> 17;
+		for (let i = 0; i < length; i++) {
+			const code = units[i] as number;
+			let unit = lower[code] as number;
+			if (unit === half) unit = isUnspacedPair(text, i) ? unspaced : code;
+			if (unit >= 0) {
+				hash = Math.imul(hash ^ unit, 0x01000193);
 				inside = true;
 				continue;
 			}
 			if (inside) {
-				this.#keep(count++, hash);
+				this.#keep(count++, mixed(hash));
+				hash = start;
 				inside = false;
 			}
-			if (what === 2) {
-				const pair = kind[code] === 3;
-				this.#keep(count++, Math.imul((pair ? (text.codePointAt(i) as number) : code) + 0x51ed, 0x2c1b3c6d));
-				if (pair) i++;
+			if (unit === unspaced) {
+				const character = lower[code] === half ? (text.codePointAt(i) as number) : code;
+				this.#keep(count++, mixed(Math.imul(character + 0x51ed, 0x2c1b3c6d)));
+				if (character > 0xffff) i++;
 			}
 			if (count >= maxWords) return maxWords;
 		}
-		if (inside) this.#keep(count++, hash);
+		if (inside) this.#keep(count++, mixed(hash));
 		return count;
 	}
 
@@ -123,6 +142,15 @@ export class RepetitionCounter {
 		}
 		this.#words[at] = hash;
 	}
+}
+
+/** Hash before the first code unit of a word. */
+const start = 0x811c9dc5 | 0;
+
+/** Distributes differences of a hash over all its bits. */
+function mixed(hash: number): number {
+	const half = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
+	return Math.imul(half ^ (half >>> 15), 0x846ca68b | 0) ^ hash;
 }
 
 function isUnspacedPair(text: string, at: number): boolean {

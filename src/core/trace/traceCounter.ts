@@ -1,5 +1,6 @@
 import { type Behavior, behaviors } from './behaviorNames.ts';
 import { englishPhrases, otherPhrases } from './behaviorPhrases.ts';
+import { CodeUnits, type CopyUnits } from './codeUnits.ts';
 import { RepetitionCounter } from './repetitionCounter.ts';
 import type { Span, Trace } from './trace.ts';
 
@@ -23,8 +24,11 @@ export function thinkingSpan(trace: Pick<Trace, 'thinkSpan' | 'tags'>, length: n
 
 const maxMarks = 10_000;
 
+/** Bits of a code unit's class; the first two are also the roots of the tries. */
 const spaced = 1;
 const unspaced = 2;
+const letter = 4;
+const lowHalf = 8;
 
 /**
  * Computes the same counts as findBehaviors and findRepetition, for indexing a million rollouts. It is an order of
@@ -34,11 +38,13 @@ const unspaced = 2;
 export class TraceCounter {
 	/** Code unit -> lowercase, if it is a single code unit; typographic apostrophes are replaced by plain ones. */
 	readonly #lower = new Uint16Array(0x10000);
-	/** Code unit -> 1 for a letter, digit or underscore. */
-	readonly #letter = new Uint8Array(0x10000);
-	readonly #repetition = new RepetitionCounter();
-	/** Code unit -> bit mask of the tries (1 or 2) with phrases that start with it. */
-	readonly #first = new Uint8Array(0x10000);
+	/**
+	 * Code unit -> bits: the tries with phrases that start with it; whether it is a letter, digit or underscore; and whether
+	 * it is the second half of a surrogate pair.
+	 */
+	readonly #classes = new Uint8Array(0x10000);
+	readonly #units: CodeUnits;
+	readonly #repetition: RepetitionCounter;
 	/** Code unit -> column in the tries; 0 if no phrase contains it. */
 	readonly #symbol = new Uint8Array(0x10000);
 	readonly #columns: number;
@@ -47,13 +53,16 @@ export class TraceCounter {
 	/** node -> 1-based behavior that ends at the node. */
 	readonly #end: Uint8Array;
 
-	constructor() {
+	/** @param copy see `CodeUnits` */
+	constructor(copy?: CopyUnits) {
+		this.#units = new CodeUnits(copy);
+		this.#repetition = new RepetitionCounter(this.#units);
 		for (let code = 0; code < 0x10000; code++) {
 			const character = String.fromCharCode(code);
 			const lower = character.toLowerCase();
 			this.#lower[code] = lower.length === 1 ? lower.charCodeAt(0) : code;
-			if (code >= 0xd800 && code <= 0xdfff) continue;
-			if (/[\p{L}\p{N}_]/u.test(character)) this.#letter[code] = 1;
+			if (code >= 0xdc00 && code <= 0xdfff) this.#classes[code] = lowHalf;
+			else if (/[\p{L}\p{N}_]/u.test(character)) this.#classes[code] = letter;
 		}
 		const phrases = new Map<string, Behavior>();
 		for (const list of [englishPhrases, ...Object.values(otherPhrases)]) {
@@ -86,36 +95,48 @@ export class TraceCounter {
 		for (let code = 0; code < 0x10000; code++) {
 			const symbol = this.#symbol[code] as number;
 			for (const kind of [spaced, unspaced]) {
-				if (symbol > 0 && this.#next[kind * this.#columns + symbol] !== 0) (this.#first[code] as number) |= kind;
+				if (symbol > 0 && this.#next[kind * this.#columns + symbol] !== 0) (this.#classes[code] as number) |= kind;
 			}
 		}
 	}
 
 	/** Counts behaviors in the thinking and measures repetition in the whole text. */
 	count(text: string, thinking: Span): TraceCounts {
-		return { behaviors: this.countBehaviors(text, thinking), repetition: this.repetition(text) };
+		const units = this.#units.of(text);
+		const { share, ngrams } = this.#repetition.repeatsIn(text, units);
+		return { behaviors: this.#behaviorsIn(text, units, thinking), repetition: ngrams === 0 ? null : share };
 	}
 
 	/** Counts each behavior in a range of the text. */
-	countBehaviors(text: string, { start, end }: Span): number[] {
+	countBehaviors(text: string, range: Span): number[] {
+		return this.#behaviorsIn(text, this.#units.of(text), range);
+	}
+
+	#behaviorsIn(text: string, units: Uint16Array, { start, end }: Span): number[] {
 		const counts = new Array<number>(behaviors.length).fill(0);
-		const first = this.#first;
+		const classes = this.#classes;
 		let marks = 0;
+		/** Whether the character before the position is a letter. */
+		let inWord = false;
 		for (let i = start; i < end; ) {
-			const kinds = first[text.charCodeAt(i)] as number;
-			if (kinds === 0) {
+			const bits = classes[units[i] as number] as number;
+			if (bits === letter || (bits & (inWord ? unspaced : spaced | unspaced)) === 0) {
+				inWord = (bits & letter) !== 0;
+				if (bits === lowHalf) inWord = i > start && isLetter(text.codePointAt(i - 1) as number);
 				i++;
 				continue;
 			}
 			const found =
-				((kinds & spaced) !== 0 && !this.#letterBefore(text, i, start) ? this.#match(text, i, end, spaced) : 0) ||
-				((kinds & unspaced) !== 0 ? this.#match(text, i, end, unspaced) : 0);
+				((bits & spaced) !== 0 && !inWord ? this.#match(text, units, i, end, spaced) : 0) ||
+				((bits & unspaced) !== 0 ? this.#match(text, units, i, end, unspaced) : 0);
 			if (found === 0) {
+				inWord = (bits & letter) !== 0;
 				i++;
 				continue;
 			}
 			(counts[(found & 7) - 1] as number)++;
 			i += found >> 3;
+			inWord = ((classes[units[i - 1] as number] as number) & letter) !== 0;
 			if (++marks >= maxMarks) break;
 		}
 		return counts;
@@ -127,11 +148,11 @@ export class TraceCounter {
 	}
 
 	/** Returns the longest phrase at a position, as length * 8 + 1-based behavior; 0 if there is none. */
-	#match(text: string, from: number, end: number, root: number): number {
+	#match(text: string, units: Uint16Array, from: number, end: number, root: number): number {
 		let node = root;
 		let best = 0;
 		for (let i = from; i < end; i++) {
-			const symbol = this.#symbol[text.charCodeAt(i)] as number;
+			const symbol = this.#symbol[units[i] as number] as number;
 			if (symbol === 0) break;
 			node = this.#next[node * this.#columns + symbol] as number;
 			if (node === 0) break;
@@ -143,17 +164,10 @@ export class TraceCounter {
 		return best;
 	}
 
-	#letterBefore(text: string, at: number, start: number): boolean {
-		if (at <= start) return false;
-		const code = text.charCodeAt(at - 1);
-		if (code < 0xdc00 || code > 0xdfff || at - 2 < start) return this.#letter[code] === 1;
-		return isLetter(text.codePointAt(at - 2) as number);
-	}
-
 	#letterAt(text: string, at: number, end: number): boolean {
 		if (at >= end) return false;
 		const code = text.charCodeAt(at);
-		if (code < 0xd800 || code > 0xdbff) return this.#letter[code] === 1;
+		if (code < 0xd800 || code > 0xdbff) return ((this.#classes[code] as number) & letter) !== 0;
 		return isLetter(text.codePointAt(at) as number);
 	}
 }
