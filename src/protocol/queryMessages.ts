@@ -58,6 +58,7 @@ export const searchEndSchema = v.object({
 	hits: count,
 	/** false if the search stopped at the hit limit or at one of `limits`. */
 	complete: v.boolean(),
+	/** 0 if unknown. */
 	bytes: count,
 	millis: v.number(),
 	limits: v.array(v.string()),

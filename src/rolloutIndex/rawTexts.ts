@@ -1,12 +1,13 @@
 import { readSync } from 'node:fs';
 import { type AbortSignalLike, checkAborted } from '../base/async.ts';
 import { openRegular } from '../files/safeFile.ts';
+import { Sequence, sharedSearch } from './byteSearch.ts';
 import type { LiteralBytes } from './indexTasks.ts';
 import { LiteralFinder } from './literalFinder.ts';
 import { giveBuffer, scratchBytes, takeBuffer } from './scratchBuffer.ts';
 
 /** An escape of an ASCII character, which writers use only for control characters, quotes and angle brackets. */
-const asciiEscape = Buffer.from('\\u00');
+const asciiEscape = new Sequence(Buffer.from('\\u00'), false);
 const escapeLength = 6;
 
 /**
@@ -48,8 +49,9 @@ export async function canContain(
 
 /** Returns whether a printable ASCII character is escaped. */
 function hasEscapedAscii(bytes: Buffer): boolean {
-	for (let at = bytes.indexOf(asciiEscape); at !== -1; at = bytes.indexOf(asciiEscape, at + 1)) {
-		const digit = bytes[at + asciiEscape.length];
+	const search = sharedSearch();
+	for (let at = search.indexOf(bytes, asciiEscape, 0); at !== -1; at = search.indexOf(bytes, asciiEscape, at + 1)) {
+		const digit = bytes[at + asciiEscape.bytes.length];
 		if (digit !== undefined && digit >= 0x32 && digit <= 0x37) return true;
 	}
 	return false;

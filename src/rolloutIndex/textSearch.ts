@@ -24,7 +24,7 @@ export interface SearchedPart {
 }
 
 export interface SearchListener {
-	/** Receives hits in part order, the number of bytes searched, and the total. */
+	/** Receives hits in part order, the number of bytes searched, and the total; both are 0 if a size is unknown. */
 	hits(hits: readonly TextHit[], bytes: number, total: number): void;
 }
 
@@ -32,6 +32,7 @@ export interface SearchOutcome {
 	readonly hits: number;
 	/** Whether everything was searched. */
 	readonly complete: boolean;
+	/** Number of bytes searched; 0 if the size of a part is unknown. */
 	readonly bytes: number;
 	readonly limits: readonly string[];
 }
@@ -110,7 +111,9 @@ export async function searchTexts(
 	signal?: AbortSignal,
 ): Promise<SearchOutcome> {
 	const pattern = patternOf(query);
-	const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);
+	// A total without the parts of unknown size would be reached while they are still being searched.
+	const known = parts.every(({ file, bytes }) => file !== null || bytes > 0);
+	const total = known ? parts.reduce((sum, { bytes }) => sum + bytes, 0) : 0;
 	const stop = new AbortController();
 	const abort = () => stop.abort();
 	signal?.addEventListener('abort', abort, { once: true });
@@ -177,7 +180,7 @@ export async function searchTexts(
 			}
 		}
 		place.done = true;
-		bytes += size;
+		if (known) bytes += size;
 		if (!limited) reportHits();
 	};
 	const work = pieces.keys();

@@ -1,6 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
-import { formatBytes, formatCount, formatCounted, formatDuration } from '../../src/base/format.ts';
-import { type Answer, maxHits } from '../../src/protocol/queryMessages.ts';
+import type { Answer } from '../../src/protocol/queryMessages.ts';
 import type { RolloutRef } from '../../src/protocol/rolloutIndex.ts';
 import { type ButtonControl, button } from '../lib/controls.ts';
 import { DataTable } from '../lib/dataTable.ts';
@@ -8,6 +7,7 @@ import { element, fill, setText } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
 import { icon } from '../lib/icons.ts';
 import { select } from '../lib/select.ts';
+import { summaryOf } from './answerSummary.ts';
 import { ChartView } from './chartView.ts';
 import { errorWords } from './errorPlace.ts';
 import { examples } from './examples.ts';
@@ -254,25 +254,4 @@ export class ResultView extends Disposable {
 
 function refOf({ run, split, step, group, index }: RolloutRef): RolloutRef {
 	return { run, split, step, group, index };
-}
-
-/** Returns a one-line summary of a result. */
-export function summaryOf(answer: Answer, busy: boolean): string {
-	if (answer.kind === 'failure') return '';
-	if (answer.kind === 'table') {
-		const { rows, truncated, millis } = answer.table;
-		const time = formatDuration(millis / 1000);
-		if (truncated) return `First ${formatCounted(rows.length, 'row')}, in ${time}. Export to get all rows.`;
-		return `${formatCounted(rows.length, 'row')}, in ${time}`;
-	}
-	const { hits, end } = answer;
-	const count = formatCounted(hits.length, 'rollout');
-	if (end === null) return busy ? `${count} so far` : `${count}; stopped`;
-	const where = `${formatBytes(end.bytes)} in ${formatDuration(end.millis / 1000)}`;
-	const rest = end.complete
-		? ''
-		: hits.length >= maxHits
-			? `; stopped at ${formatCount(maxHits)} hits (narrow the search to see more)`
-			: '; partial scan';
-	return `${[`${count}, ${where}${rest}`, ...end.limits].join('. ')}`;
 }

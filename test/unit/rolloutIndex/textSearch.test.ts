@@ -21,12 +21,14 @@ async function search(
 ) {
 	const hits: TextHit[] = [];
 	const bytes: number[] = [];
+	const totals = new Set<number>();
 	const asked = { pattern: '', regex: false, caseSensitive: true, ...query };
 	const outcome = await rolloutIndex.search(
 		{ search: 's', query: asked, filter, limit },
 		(news) => {
 			hits.push(...news.hits);
 			bytes.push(news.bytes);
+			totals.add(news.total);
 		},
 		signal,
 	);
@@ -35,7 +37,7 @@ async function search(
 		bytes,
 		bytes.toSorted((a, b) => a - b),
 	);
-	return { ...outcome, found: hits };
+	return { ...outcome, found: hits, totals: [...totals] };
 }
 
 const key = ({ split, step, group, index }: Pick<TextHit, 'split' | 'step' | 'group' | 'index'>) =>
@@ -142,7 +144,12 @@ describe('text search', () => {
 		for (const name of ['trl-run', 'verl', 'art'] as const) {
 			const run = name === 'trl-run' ? await firstTrlSteps(context) : fixtureFolder(name);
 			const expression = /answer|[0-9]{2}/;
-			const { found } = await search(rolloutIndex, { pattern: expression.source, regex: true }, { runs: [run] });
+			const { found, bytes, totals } = await search(
+				rolloutIndex,
+				{ pattern: expression.source, regex: true },
+				{ runs: [run] },
+			);
+			assert.deepEqual([bytes, totals], [0, [0]], 'the sizes of the steps are unknown');
 			const expected = scan(await textsOf(run), expression);
 			const ofMessages = found.filter((hit) => !expected.includes(key(hit)));
 			assert.deepEqual(found.filter((hit) => !ofMessages.includes(hit)).map(key), expected, name);
@@ -158,6 +165,17 @@ describe('text search', () => {
 				found.filter((hit) => hit.split === ref.split && hit.step === ref.step && hit.group === ref.group).map(key),
 			);
 		}
+	});
+
+	it('counts bytes only if the sizes of all searched files are known', async (context) => {
+		const own = await runIn(await folderFor(context), { rollouts: 20, perGroup: 4, groups: 10, bytes: 2000 });
+		const rolloutIndex = await labFor(context);
+		const known = await search(rolloutIndex, { pattern: 'Wait' }, { runs: [own] });
+		assert.ok(known.bytes > 20_000, `${known.bytes}`);
+		assert.deepEqual(known.totals, [known.bytes]);
+		const both = await search(rolloutIndex, { pattern: 'Wait' }, { runs: [own, fixtureFolder('verl')] });
+		assert.ok(both.hits >= known.hits);
+		assert.deepEqual([both.bytes, both.totals], [0, [0]]);
 	});
 
 	it('finds texts of other trainers however they are escaped, and skips files without them', async (context) => {
