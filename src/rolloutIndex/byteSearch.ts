@@ -1,8 +1,8 @@
 /*
  * Searches memory for a byte sequence with SIMD instructions, which a JavaScript loop cannot use, in a WebAssembly module
- * that is assembled here. Sixteen positions at a time are checked for the two rarest bytes of the sequence (the "generic
+ * that is assembled here. Sixteen positions at a time are checked for two bytes of the sequence that are rare (the "generic
  * SIMD" search of W. Muła, "SIMD-friendly algorithms for substring searching"), and only where both match, for the rest.
- * Unlike Buffer.indexOf, it does not become slower with the frequency of the sequence's first byte, and it can ignore case.
+ * Unlike Buffer.indexOf, it does not slow down if the sequence's first byte is frequent, and it can ignore case.
  *
  * Memory: the sequence; for each of its bytes, the bits to set before comparing; then the window to search.
  */
@@ -14,7 +14,7 @@ const maskStart = page;
 const windowStart = 2 * page;
 /** Size of the window, in bytes. */
 export const windowBytes = 2 << 20;
-/** The last positions are compared with memory behind the window. */
+/** Vectors loaded near the end extend past the window. */
 const pages = (windowStart + windowBytes) / page + 2;
 
 /** Parameters and local variables of the function. */
@@ -105,7 +105,7 @@ export class Sequence {
 	readonly bytes: Uint8Array;
 	/** For each byte, the bits to set in the searched bytes before comparing. */
 	readonly masks: Uint8Array;
-	/** Positions of the two rarest bytes; equal if there is only one byte. */
+	/** Positions of the two rarest bytes with different values, if there are any. */
 	readonly probes: readonly [number, number];
 
 	/** @param bytes 1 to 65,536; lowercase if the case of ASCII letters is ignored */
@@ -117,20 +117,47 @@ export class Sequence {
 			const rank = frequent.indexOf(bytes[at] as number);
 			return rank === -1 ? frequent.length : rank;
 		};
-		const [first = 0, second = first] = [...bytes.keys()].sort((a, b) => rarity(b) - rarity(a));
+		const [first = 0, ...others] = [...bytes.keys()].sort((a, b) => rarity(b) - rarity(a));
+		// Bytes with the same value would match everywhere in a text that repeats them.
+		const second = others.find((at) => bytes[at] !== bytes[first]) ?? bytes.length - 1;
 		this.probes = [first, second];
 	}
 }
 
-/** The part of the global object that is used here; its types are only in the library for browsers. */
+/** TypeScript declares it only in its DOM library. */
 const { WebAssembly } = globalThis as unknown as {
 	readonly WebAssembly: {
 		readonly Module: new (bytes: Uint8Array) => object;
-		readonly Instance: new (
-			module: object,
-		) => { readonly exports: { readonly memory: { buffer: ArrayBuffer }; find: Find } };
+		readonly Instance: new (module: object) => { readonly exports: Exports };
 	};
 };
+
+interface Exports {
+	readonly memory: { readonly buffer: ArrayBuffer };
+	readonly find: Find;
+}
+
+/** Returns null if there is no memory for it: 8 GiB of addresses are reserved, which some machines limit. */
+function instance(): Exports | null {
+	try {
+		return new WebAssembly.Instance(new WebAssembly.Module(assemble())).exports;
+	} catch {
+		return null;
+	}
+}
+
+/** Does the same as the function `find` without SIMD instructions. */
+function findByByte(memory: Uint8Array, ...[from, last, length, first]: Parameters<Find>): number {
+	const matches = (at: number, k: number) =>
+		((memory[at + k] as number) | (memory[maskStart + k] as number)) === memory[k];
+	for (let at = from; at <= last; at++) {
+		if (!matches(at, first)) continue;
+		let k = 0;
+		while (k < length && matches(at, k)) k++;
+		if (k === length) return at;
+	}
+	return -1;
+}
 
 type Find = (from: number, last: number, length: number, first: number, second: number) => number;
 
@@ -142,11 +169,12 @@ export class ByteSearch {
 	/** Files can be read into this window. */
 	readonly window: Buffer;
 
-	constructor() {
-		const { memory, find } = new WebAssembly.Instance(new WebAssembly.Module(assemble())).exports;
-		const { buffer } = memory;
-		this.#find = find;
+	/** @param simd whether to use WebAssembly if it is available */
+	constructor(simd = true) {
+		const made = simd ? instance() : null;
+		const buffer = made === null ? new ArrayBuffer(pages * page) : made.memory.buffer;
 		this.#memory = new Uint8Array(buffer);
+		this.#find = made === null ? (...places) => findByByte(this.#memory, ...places) : made.find;
 		this.window = Buffer.from(buffer, windowStart, windowBytes);
 	}
 
@@ -156,9 +184,11 @@ export class ByteSearch {
 		this.#choose(sequence);
 		if (bytes.buffer === this.#memory.buffer)
 			return this.#within(bytes.byteOffset, from, bytes.length - length, sequence);
-		// Parts of other memory are copied to the window; they overlap, so that no occurrence is split.
-		for (let start = from; start + length <= bytes.length; start += windowBytes - length + 1) {
-			const size = bytes.copy(this.window, 0, start, start + windowBytes);
+		// Parts of other memory are copied to the window. They overlap, so that no occurrence is split, and become larger, so
+		// that little is copied if the next occurrence is near.
+		for (let start = from, part = 2 * page; start + length <= bytes.length; start += part - length + 1) {
+			part = Math.min(windowBytes, 2 * part);
+			const size = bytes.copy(this.window, 0, start, start + part);
 			const found = this.#within(windowStart, 0, size - length, sequence);
 			if (found !== -1) return start + found;
 		}
@@ -181,7 +211,7 @@ export class ByteSearch {
 
 let shared: ByteSearch | null = null;
 
-/** Returns the search of this thread. */
+/** Returns this thread's instance. */
 export function sharedSearch(): ByteSearch {
 	shared ??= new ByteSearch();
 	return shared;

@@ -195,6 +195,8 @@ function* inWindows(
 			found = end >= region ? -1 : finder.next(end);
 		}
 		position += region;
+		// A larger window is needed only for a long line, and is not searched in place.
+		window = scratch;
 	}
 }
 

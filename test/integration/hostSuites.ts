@@ -45,9 +45,12 @@ export async function declareSuites(
 /** Returns the error with its message and stack from the host. */
 function hostError(text = 'It failed without an error'): Error {
 	const error = new Error(text.split(/\n\s+at /)[0]);
-	error.stack = text.replaceAll(/\b(dist\/test\/suites\/[\w.-]+\.cjs):(\d+):(\d+)/g, (frame, bundle, line, column) => {
-		return sourceOf(bundle, Number(line), Number(column)) ?? frame;
-	});
+	error.stack = text.replaceAll(
+		/[^\s()]*?\b(dist\/test\/suites\/[\w.-]+\.cjs):(\d+):(\d+)/g,
+		(frame, bundle, line, column) => {
+			return sourceOf(bundle, Number(line), Number(column)) ?? frame;
+		},
+	);
 	return error;
 }
 

@@ -1,6 +1,6 @@
 import { formatCount, formatCounted } from '../../src/base/format.ts';
 import type { ContextPoint } from '../../src/core/transcript/tokenTotals.ts';
-import { element, fill } from '../lib/dom.ts';
+import { element, fill, unseen } from '../lib/dom.ts';
 import type { TranscriptModel } from './transcriptModel.ts';
 
 const shown = 400;
@@ -80,8 +80,6 @@ export class ContextChart {
 			return node;
 		};
 		const change = added < 0 ? `${formatCount(-added)} fewer` : `${formatCount(fresh)} new`;
-		// Not hidden texts, because hundreds of elements outside the flow would slow down every frame.
-		const label = `Message ${message + 1}: ${formatCount(prompt)} prompt tokens, ${change}, and ${formatCount(completion)} completion tokens: ${formatCount(prompt + completion)}`;
 		return element(
 			'li',
 			null,
@@ -91,10 +89,9 @@ export class ContextChart {
 					class: 'growth-row',
 					attributes: { type: 'button' },
 					title: `${formatCount(prompt)} prompt (${change}) + ${formatCount(completion)} completion`,
-					aria: { label },
 					on: { click: () => this.#model.jump(message) },
 				},
-				element('span', { class: 'growth-message' }, `${message + 1}`),
+				element('span', { class: 'growth-message' }, unseen('Message '), `${message + 1}`),
 				element(
 					'span',
 					{ class: 'bar' },
@@ -102,6 +99,7 @@ export class ContextChart {
 					part('added', fresh),
 					part('written', completion),
 				),
+				unseen(`${formatCount(prompt)} prompt tokens, ${change}, and ${formatCount(completion)} completion tokens: `),
 				element('span', { class: 'growth-number' }, formatCount(prompt + completion)),
 			),
 		);

@@ -6,13 +6,13 @@ const maxKept = 1 << 20;
 
 /**
  * Copies texts into an array, from which code units are read several times faster than from a string. The array is
- * reused: it is valid until the next text.
+ * reused, so it is valid only until the next call.
  */
 export class CodeUnits {
 	readonly #copy: CopyUnits;
 	#units = new Uint16Array(1 << 14);
 
-	/** @param copy a faster copy function than a loop, if the platform has one */
+	/** @param copy a copy function faster than a loop, if the platform has one */
 	constructor(copy: CopyUnits = copyUnits) {
 		this.#copy = copy;
 	}

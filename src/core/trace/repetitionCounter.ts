@@ -13,8 +13,8 @@ const half = -3;
 
 /**
  * Computes the same numbers as findRepetition, an order of magnitude faster because it uses lookup tables over UTF-16
- * code units and hashes instead of regexes and strings. Use a single instance for many strings, because it reuses its
- * memory.
+ * code units and hashes instead of regexes and strings. Letters whose lowercase depends on their context, or has another
+ * number of code units, are compared as they are. Use a single instance for many strings, because it reuses its memory.
  */
 export class RepetitionCounter {
 	/** Code unit -> its lowercase, if that is a single code unit; or one of the classes below. */
@@ -73,18 +73,23 @@ export class RepetitionCounter {
 		const table = this.#table;
 		const hashes = this.#words;
 		let repeated = 0;
-		let [first, second, third] = [hashes[0] as number, hashes[1] as number, hashes[2] as number];
+		let [firstA, secondA, thirdA] = [hashes[0] as number, hashes[2] as number, hashes[4] as number];
+		let [firstB, secondB, thirdB] = [hashes[1] as number, hashes[3] as number, hashes[5] as number];
 		for (let i = 3; i < words; i++) {
-			const fourth = hashes[i] as number;
+			const fourthA = hashes[2 * i] as number;
+			const fourthB = hashes[2 * i + 1] as number;
 			// Sums of products, unlike a chain of steps, are computed in parallel by the processor.
-			let a = Math.imul(first, 0x9e3779b1) + Math.imul(second, 0x85ebca6b);
-			a = (a + Math.imul(third, 0xc2b2ae35) + Math.imul(fourth, 0x27d4eb2f)) | 0;
-			let b = Math.imul(first, 0x165667b1) + Math.imul(second, 0x2c1b3c6d);
-			b = (b + Math.imul(third, 0x297a2d39) + Math.imul(fourth, 0x7f4a7c15)) | 0;
+			let a = Math.imul(firstA, 0x9e3779b1) + Math.imul(secondA, 0x85ebca6b);
+			a = (a + Math.imul(thirdA, 0xc2b2ae35) + Math.imul(fourthA, 0x27d4eb2f)) | 0;
+			let b = Math.imul(firstB, 0x165667b1) + Math.imul(secondB, 0x2c1b3c6d);
+			b = (b + Math.imul(thirdB, 0x297a2d39) + Math.imul(fourthB, 0x7f4a7c15)) | 0;
 			a ^= a >>> 15;
-			first = second;
-			second = third;
-			third = fourth;
+			firstA = secondA;
+			secondA = thirdA;
+			thirdA = fourthA;
+			firstB = secondB;
+			secondB = thirdB;
+			thirdB = fourthB;
 			for (let slot = (a ^ (b >>> 7)) & (size - 1); ; slot = (slot + 1) & (size - 1)) {
 				const at = slot * 3;
 				if (table[at] !== turn) {
@@ -119,38 +124,41 @@ export class RepetitionCounter {
 				continue;
 			}
 			if (inside) {
-				this.#keep(count++, mixed(hash));
+				this.#keep(count++, hash);
 				hash = start;
 				inside = false;
 			}
 			if (unit === unspaced) {
 				const character = lower[code] === half ? (text.codePointAt(i) as number) : code;
-				this.#keep(count++, mixed(Math.imul(character + 0x51ed, 0x2c1b3c6d)));
+				this.#keep(count++, Math.imul(character + 0x51ed, 0x2c1b3c6d));
 				if (character > 0xffff) i++;
 			}
 			if (count >= maxWords) return maxWords;
 		}
-		if (inside) this.#keep(count++, mixed(hash));
+		if (inside) this.#keep(count++, hash);
 		return count;
 	}
 
+	/** Keeps two different hashes for each word, because sums of the same one could cancel out in both halves. */
 	#keep(at: number, hash: number): void {
-		if (at >= this.#words.length) {
+		if (2 * at >= this.#words.length) {
 			const larger = new Int32Array(this.#words.length * 2);
 			larger.set(this.#words);
 			this.#words = larger;
 		}
-		this.#words[at] = hash;
+		this.#words[2 * at] = mixed(hash);
+		this.#words[2 * at + 1] = mixed(hash ^ 0x5bd1e995);
 	}
 }
 
 /** Hash before the first code unit of a word. */
 const start = 0x811c9dc5 | 0;
 
-/** Distributes differences of a hash over all its bits. */
+/** Spreads differences of a hash across all its bits. */
 function mixed(hash: number): number {
 	const half = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
-	return Math.imul(half ^ (half >>> 15), 0x846ca68b | 0) ^ hash;
+	const rest = Math.imul(half ^ (half >>> 15), 0x846ca68b);
+	return rest ^ (rest >>> 16);
 }
 
 function isUnspacedPair(text: string, at: number): boolean {

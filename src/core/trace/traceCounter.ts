@@ -122,7 +122,7 @@ export class TraceCounter {
 			const bits = classes[units[i] as number] as number;
 			if (bits === letter || (bits & (inWord ? unspaced : spaced | unspaced)) === 0) {
 				inWord = (bits & letter) !== 0;
-				if (bits === lowHalf) inWord = i > start && isLetter(text.codePointAt(i - 1) as number);
+				if (bits === lowHalf) inWord = i > start && isLetterPair(text.codePointAt(i - 1) as number);
 				i++;
 				continue;
 			}
@@ -170,6 +170,10 @@ export class TraceCounter {
 		if (code < 0xd800 || code > 0xdbff) return ((this.#classes[code] as number) & letter) !== 0;
 		return isLetter(text.codePointAt(at) as number);
 	}
+}
+
+function isLetterPair(code: number): boolean {
+	return code > 0xffff && isLetter(code);
 }
 
 function isLetter(code: number): boolean {

@@ -3,8 +3,6 @@ import { describe, it } from 'node:test';
 import { Random } from '../../../src/base/random.ts';
 import { ByteSearch, Sequence, windowBytes } from '../../../src/rolloutIndex/byteSearch.ts';
 
-const search = new ByteSearch();
-
 /** Compares byte by byte. */
 function expectedIn(bytes: Buffer, sequence: Buffer, ignoreCase: boolean, from: number): number {
 	const lower = (byte: number) => (ignoreCase && byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte);
@@ -16,14 +14,21 @@ function expectedIn(bytes: Buffer, sequence: Buffer, ignoreCase: boolean, from: 
 	return -1;
 }
 
-function allIn(bytes: Buffer, sequence: Sequence): number[] {
+function allIn(search: ByteSearch, bytes: Buffer, sequence: Sequence): number[] {
 	const found: number[] = [];
 	for (let at = search.indexOf(bytes, sequence, 0); at !== -1; at = search.indexOf(bytes, sequence, at + 1))
 		found.push(at);
 	return found;
 }
 
-describe('searching bytes', () => {
+for (const [name, search] of [
+	['with SIMD instructions', new ByteSearch()],
+	['without WebAssembly', new ByteSearch(false)],
+] as const) {
+	describe(`searching bytes ${name}`, () => checks(search));
+}
+
+function checks(search: ByteSearch): void {
 	it('gives the same positions as a comparison of each byte, in the window and in other memory', () => {
 		const random = Random.of(6, 'bytes');
 		let found = 0;
@@ -57,12 +62,12 @@ describe('searching bytes', () => {
 		const sequence = new Sequence(wanted, false);
 		search.window.fill('.');
 		wanted.copy(search.window, windowBytes - wanted.length);
-		assert.deepEqual(allIn(search.window, sequence), [windowBytes - wanted.length]);
+		assert.deepEqual(allIn(search, search.window, sequence), [windowBytes - wanted.length]);
 		const step = windowBytes - wanted.length + 1;
 		for (const at of [0, step - 1, step, windowBytes - 5, windowBytes, 2 * step - 1, 2 * step, 3 * windowBytes]) {
 			const bytes = Buffer.alloc(3 * windowBytes + wanted.length, '.');
 			wanted.copy(bytes, at);
-			assert.deepEqual(allIn(bytes, sequence), [at]);
+			assert.deepEqual(allIn(search, bytes, sequence), [at]);
 		}
 	});
 
@@ -71,17 +76,30 @@ describe('searching bytes', () => {
 		const bytes = Buffer.from(Array.from({ length: 300_000 }, () => random.int(256)));
 		for (const length of [5000, 65_536]) {
 			const sequence = new Sequence(bytes.subarray(100_000, 100_000 + length), false);
-			assert.deepEqual(allIn(bytes, sequence), [100_000]);
+			assert.deepEqual(allIn(search, bytes, sequence), [100_000]);
 			const other = Buffer.from(sequence.bytes);
 			other[length - 1] = (other[length - 1] as number) ^ 1;
-			assert.deepEqual(allIn(bytes, new Sequence(other, false)), []);
+			assert.deepEqual(allIn(search, bytes, new Sequence(other, false)), []);
 		}
 		assert.throws(() => new Sequence(bytes.subarray(0, 65_537), false), RangeError);
 		assert.throws(() => new Sequence(bytes.subarray(0, 0), false), RangeError);
 	});
 
+	it('looks for two bytes with different values, because one could be repeated in the whole text', () => {
+		for (const text of ['zzze', 'ezzz', 'zz', '=== done', 'q']) {
+			const bytes = Buffer.from(text);
+			const { probes } = new Sequence(bytes, false);
+			const expected = Math.min(2, new Set(bytes).size);
+			assert.equal(new Set(probes.map((at) => bytes[at])).size, expected, text);
+		}
+		const zs = Buffer.alloc(100_000, 'z');
+		assert.equal(search.indexOf(zs, new Sequence(Buffer.from(`${'z'.repeat(99)}e`), true), 0), -1);
+		assert.equal(search.indexOf(zs, new Sequence(zs.subarray(0, 60_000), true), 30_000), 30_000);
+		assert.equal(search.indexOf(zs, new Sequence(zs.subarray(0, 60_000), true), 40_001), -1);
+	});
+
 	it('finds all occurrences in a text that consists of nothing else', () => {
 		const bytes = Buffer.from('abab'.repeat(10_000));
-		assert.equal(allIn(bytes, new Sequence(Buffer.from('aba'), true)).length, 19_999);
+		assert.equal(allIn(search, bytes, new Sequence(Buffer.from('aba'), true)).length, 19_999);
 	});
-});
+}

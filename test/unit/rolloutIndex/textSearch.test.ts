@@ -112,6 +112,19 @@ describe('text search', () => {
 		assert.ok((await search(rolloutIndex, { pattern: '\\frac{' })).hits > 0);
 	});
 
+	it('finds texts before, in and after lines that are longer than the window', async (context) => {
+		const run = await runIn(await folderFor(context));
+		const completions = ['needle', `${'x'.repeat(3 << 20)}needle`, ...Array<string>(300).fill('a needle')];
+		const lines = completions.map((completion, index) => JSON.stringify(rolloutLine({ completion, index })));
+		await writeFile(join(run, 'rollouts', 'step_000001.jsonl'), `${lines.join('\n')}\n`);
+		const rolloutIndex = await labFor(context);
+		const { found } = await search(rolloutIndex, { pattern: 'needle' }, { runs: [run], steps: { to: 1 } });
+		assert.deepEqual(
+			found.map(({ index }) => index),
+			[...completions.keys()],
+		);
+	});
+
 	it('shows the position of the first match and counts all matches', async (context) => {
 		const run = await runIn(await folderFor(context));
 		const completion = `${'a'.repeat(200)} needle ${'b'.repeat(200)} NEEDLE needle`;

@@ -76,6 +76,13 @@ test('the findings in a transcript are listed and link to their messages', optio
 	assert.match(await page.locator('.facts').innerText(), /8 messages · 4 calls · 18,735 tokens · 4 errors/);
 	assert.match(await page.locator('.totals').innerText(), /16,475[\s\S]*2,260[\s\S]*18,735/);
 	assert.equal(await page.locator('.growth-row').count(), 4);
+	// Positioned elements that belong to the whole page are laid out again in every frame of the timeline.
+	const hidden = page.locator('.side .visually-hidden');
+	assert.ok((await hidden.count()) > 0);
+	assert.deepEqual(
+		await hidden.evaluateAll((nodes) => nodes.filter((node) => !(node as HTMLElement).offsetParent?.closest('.side'))),
+		[],
+	);
 	await page.getByRole('button', { name: /ReviseAnswer lacks reflection/ }).click();
 	await page.waitForFunction(() => document.activeElement?.closest('.message')?.classList.contains('open'));
 	const card = page.locator('.message.selected');
