@@ -45,7 +45,8 @@ const maxPlans = 64;
 
 interface KeptPlan {
 	readonly plan: VerificationPlan;
-	readonly stamps: string;
+	/** null if a file was written while the plan was made, so that it may be outdated. */
+	readonly stamps: string | null;
 	/** Comment that the plan was created from. Nothing else in the reward file affects the plan. */
 	readonly comment: string;
 }
@@ -67,6 +68,13 @@ async function stampsOf(files: readonly string[]): Promise<string> {
 		}),
 	);
 	return stamps.join('|');
+}
+
+/** @param time in milliseconds since the epoch */
+async function writtenAfter(files: readonly string[], time: number): Promise<boolean> {
+	const infos = await Promise.all(files.map((file) => stat(file).catch(() => null)));
+	// Date.now() returns whole milliseconds, but modification times have fractions.
+	return infos.some((info) => info !== null && info.mtimeMs >= time + 1);
 }
 
 /**
@@ -95,9 +103,11 @@ export class RewardVerifier {
 		if (fixed && kept !== undefined && kept.comment === comment) {
 			if (kept.stamps === (await stampsOf(kept.plan.files))) return kept.plan;
 		}
+		const startedAt = Date.now();
 		const plan = await planVerification({ ...request, text });
+		const stamps = await stampsOf(plan.files);
 		this.#plans.delete(key);
-		this.#plans.set(key, { plan, stamps: await stampsOf(plan.files), comment });
+		this.#plans.set(key, { plan, stamps: (await writtenAfter(plan.files, startedAt)) ? null : stamps, comment });
 		for (const oldest of this.#plans.keys()) {
 			if (this.#plans.size <= maxPlans) break;
 			this.#plans.delete(oldest);

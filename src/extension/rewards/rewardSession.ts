@@ -56,6 +56,7 @@ export class RewardSession extends Disposable {
 	#run: string | null = null;
 	#selected: { readonly reward: string | null; readonly text: string; readonly row: number } | null = null;
 	#abort: AbortController | null = null;
+	#startedAt = 0;
 	#settled: Promise<void> = Promise.resolve();
 	#timer: NodeJS.Timeout | null = null;
 
@@ -75,6 +76,11 @@ export class RewardSession extends Disposable {
 
 	get state(): FileVerification {
 		return this.#state;
+	}
+
+	/** When the last verification was started, in milliseconds since the epoch. */
+	get startedAt(): number {
+		return this.#startedAt;
 	}
 
 	/** Folder of the run whose rollouts are included. */
@@ -172,6 +178,7 @@ export class RewardSession extends Disposable {
 		this.#abort?.abort();
 		const abort = new AbortController();
 		this.#abort = abort;
+		this.#startedAt = Date.now();
 		this.#set({ phase: 'loading' });
 		this.#settled = this.#go(abort.signal).catch((error: unknown) => {
 			if (!abort.signal.aborted) this.#fail(Failure.from(error));

@@ -189,10 +189,18 @@ export class RewardVerifications extends Disposable implements VerificationView 
 			const happened = () => void this.#happened(file);
 			const listeners = [watcher.onDidChange, watcher.onDidCreate, watcher.onDidDelete].map((on) => on(happened));
 			this.#watched.set(file, vscode.Disposable.from(watcher, ...listeners));
-			void stampOf(file).then((stamp) => {
-				if (this.#watched.has(file) && !this.#stamps.has(file)) this.#stamps.set(file, stamp);
-			});
+			void this.#firstStamp(file);
 		}
+	}
+
+	/** A file is watched only once a verification has shown that it is used, so it may have changed by then. */
+	async #firstStamp(file: string): Promise<void> {
+		const [stamp, modifiedMs] = await Promise.all([stampOf(file), modifiedAt(file)]);
+		if (!this.#watched.has(file) || this.#stamps.has(file)) return;
+		this.#stamps.set(file, stamp);
+		const dependents = [...this.#sessions.values()].filter(({ state }) => state.files.includes(file));
+		// Date.now() returns whole milliseconds, but modification times have fractions.
+		if (dependents.some(({ startedAt }) => modifiedMs >= startedAt + 1)) this.#dependents(file);
 	}
 
 	async #happened(file: string): Promise<void> {
@@ -271,6 +279,11 @@ const missing = 'missing';
 async function stampOf(file: string): Promise<string> {
 	const info = await stat(file).catch(() => null);
 	return info === null ? missing : `${info.ino}:${info.size}:${info.mtimeMs}`;
+}
+
+/** Returns when a file was last written, in milliseconds since the epoch; 0 if it does not exist. */
+async function modifiedAt(file: string): Promise<number> {
+	return (await stat(file).catch(() => null))?.mtimeMs ?? 0;
 }
 
 /** Escapes a file name for use in a glob pattern. */

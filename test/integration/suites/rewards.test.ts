@@ -135,6 +135,29 @@ suite('rewards in the editor', () => {
 		);
 	});
 
+	test('a file that changes during the first verification is not missed', async function () {
+		this.timeout(240_000);
+		await writeFile(join(folder, 'price.ts'), 'export const price = 1;\n');
+		const slow = `// @dataset sums.jsonl
+import { price } from './price.ts';
+
+const clock = new Int32Array(new SharedArrayBuffer(4));
+
+export const slow = () => {
+	Atomics.wait(clock, 0, 0, 5);
+	return price;
+};
+`;
+		const document = await open('slow.reward.ts', slow);
+		await untilState(document, 'the rewards are scored', ({ phase }) => phase === 'running');
+		await writeFile(join(folder, 'price.ts'), 'export const price = 3;\n');
+		await untilState(
+			document,
+			'the change is verified',
+			(now) => now.phase === 'done' && now.results.get('slow')?.data?.statistics.mean === 3,
+		);
+	});
+
 	test('a Python file with two rewards is verified', async function () {
 		this.timeout(240_000);
 		const document = await open('right.reward.py', python);

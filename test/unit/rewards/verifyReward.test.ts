@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { utimes } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { Failure } from '../../../src/base/failure.ts';
 import { summaryLine } from '../../../src/core/reward/verification/verificationSummary.ts';
@@ -289,6 +290,28 @@ describe('a verifier', () => {
 		assert.equal(await verifier.plan({ ...request, text: `${brevity}\n\n` }), typed);
 		verifier.forget();
 		assert.notEqual(await verifier.plan({ ...request, text: brevity }), typed);
+		verifier.dispose();
+	});
+
+	it('does not reuse a plan if one of its files was written while the plan was made', async (context) => {
+		const made = await VerifyProject.make(context, files);
+		const verifier = new RewardVerifier(() => assert.fail('planning must not start a host'));
+		const request: PlanRequest = {
+			file: made.path('rewards/brevity.reward.ts'),
+			folders: [made.folder],
+			what: { kind: 'data' },
+		};
+		const data = made.path('data/train.jsonl');
+		const later = new Date(Date.now() + 60_000);
+		await utimes(data, later, later);
+		const first = await verifier.plan(request);
+		const second = await verifier.plan(request);
+		assert.notEqual(second, first);
+		const before = new Date(Date.now() - 1000);
+		await utimes(data, before, before);
+		const third = await verifier.plan(request);
+		assert.notEqual(third, second);
+		assert.equal(await verifier.plan(request), third);
 		verifier.dispose();
 	});
 
