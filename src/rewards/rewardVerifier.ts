@@ -1,9 +1,9 @@
-import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { checkAborted } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
 import { datasetComment } from '../core/reward/verification/datasetComment.ts';
 import { verificationStatistics } from '../core/reward/verification/verificationStatistics.ts';
+import { FileStamps } from '../files/fileStamps.ts';
 import type { RewardDescription } from '../protocol/rewardHost.ts';
 import type { Verification } from '../protocol/verification.ts';
 import { rewardColumns } from './rewardColumns.ts';
@@ -46,7 +46,7 @@ const maxPlans = 64;
 interface KeptPlan {
 	readonly plan: VerificationPlan;
 	/** null if a file was written while the plan was made, so that it may be outdated. */
-	readonly stamps: string | null;
+	readonly stamps: FileStamps | null;
 	/** Comment that the plan was created from. Nothing else in the reward file affects the plan. */
 	readonly comment: string;
 }
@@ -58,24 +58,6 @@ interface Others {
 }
 
 const nothing = (...remarks: string[]): Others => ({ values: new Map(), remarks });
-
-/** Returns one stamp per file, which changes whenever the file is written. */
-async function stampsOf(files: readonly string[]): Promise<string> {
-	const stamps = await Promise.all(
-		files.map(async (file) => {
-			const info = await stat(file).catch(() => null);
-			return info === null ? '-' : `${info.ino}:${info.size}:${info.mtimeMs}`;
-		}),
-	);
-	return stamps.join('|');
-}
-
-/** @param time in milliseconds since the epoch */
-async function writtenAfter(files: readonly string[], time: number): Promise<boolean> {
-	const infos = await Promise.all(files.map((file) => stat(file).catch(() => null)));
-	// Date.now() returns whole milliseconds, but modification times have fractions.
-	return infos.some((info) => info !== null && info.mtimeMs >= time + 1);
-}
 
 /**
  * Verifies reward files repeatedly. Reuses plans whose files have not changed, as well as the values and processes of
@@ -101,13 +83,13 @@ export class RewardVerifier {
 		// A run's files do not reveal whether it is still the latest.
 		const fixed = request.what.kind !== 'rollouts' || request.what.run !== null;
 		if (fixed && kept !== undefined && kept.comment === comment) {
-			if (kept.stamps === (await stampsOf(kept.plan.files))) return kept.plan;
+			if (await kept.stamps?.hold()) return kept.plan;
 		}
 		const startedAt = Date.now();
 		const plan = await planVerification({ ...request, text });
-		const stamps = await stampsOf(plan.files);
+		const stamps = await FileStamps.of(plan.files);
 		this.#plans.delete(key);
-		this.#plans.set(key, { plan, stamps: (await writtenAfter(plan.files, startedAt)) ? null : stamps, comment });
+		this.#plans.set(key, { plan, stamps: stamps.writtenAfter(startedAt) ? null : stamps, comment });
 		for (const oldest of this.#plans.keys()) {
 			if (this.#plans.size <= maxPlans) break;
 			this.#plans.delete(oldest);

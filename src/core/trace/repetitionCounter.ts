@@ -17,7 +17,7 @@ const half = -3;
  * number of code units, are compared as they are. Use a single instance for many strings, because it reuses its memory.
  */
 export class RepetitionCounter {
-	/** Code unit -> its lowercase, if that is a single code unit; or one of the classes below. */
+	/** Code unit -> its lowercase, if that is a single code unit; or one of the classes above. */
 	readonly #lower = new Int32Array(0x10000);
 	readonly #units: CodeUnits;
 	#words = new Int32Array(1024);
@@ -156,9 +156,9 @@ const start = 0x811c9dc5 | 0;
 
 /** Spreads differences of a hash across all its bits. */
 function mixed(hash: number): number {
-	const half = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
-	const rest = Math.imul(half ^ (half >>> 15), 0x846ca68b);
-	return rest ^ (rest >>> 16);
+	const once = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
+	const twice = Math.imul(once ^ (once >>> 15), 0x846ca68b);
+	return twice ^ (twice >>> 16);
 }
 
 function isUnspacedPair(text: string, at: number): boolean {

@@ -120,7 +120,7 @@ export class TraceCounter {
 		let inWord = false;
 		for (let i = start; i < end; ) {
 			const bits = classes[units[i] as number] as number;
-			if (bits === letter || (bits & (inWord ? unspaced : spaced | unspaced)) === 0) {
+			if ((bits & (inWord ? unspaced : spaced | unspaced)) === 0) {
 				inWord = (bits & letter) !== 0;
 				if (bits === lowHalf) inWord = i > start && isLetterPair(text.codePointAt(i - 1) as number);
 				i++;

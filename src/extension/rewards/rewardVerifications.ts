@@ -195,12 +195,12 @@ export class RewardVerifications extends Disposable implements VerificationView 
 
 	/** A file is watched only once a verification has shown that it is used, so it may have changed by then. */
 	async #firstStamp(file: string): Promise<void> {
-		const [stamp, modifiedMs] = await Promise.all([stampOf(file), modifiedAt(file)]);
+		const info = await infoOf(file);
 		if (!this.#watched.has(file) || this.#stamps.has(file)) return;
-		this.#stamps.set(file, stamp);
+		this.#stamps.set(file, stampFrom(info));
 		const dependents = [...this.#sessions.values()].filter(({ state }) => state.files.includes(file));
 		// Date.now() returns whole milliseconds, but modification times have fractions.
-		if (dependents.some(({ startedAt }) => modifiedMs >= startedAt + 1)) this.#dependents(file);
+		if (dependents.some(({ startedAt }) => (info?.mtimeMs ?? 0) >= startedAt + 1)) this.#dependents(file);
 	}
 
 	async #happened(file: string): Promise<void> {
@@ -276,14 +276,14 @@ function isOpen(file: string): boolean {
 
 const missing = 'missing';
 
-async function stampOf(file: string): Promise<string> {
-	const info = await stat(file).catch(() => null);
+const infoOf = (file: string) => stat(file).catch(() => null);
+
+function stampFrom(info: Awaited<ReturnType<typeof infoOf>>): string {
 	return info === null ? missing : `${info.ino}:${info.size}:${info.mtimeMs}`;
 }
 
-/** Returns when a file was last written, in milliseconds since the epoch; 0 if it does not exist. */
-async function modifiedAt(file: string): Promise<number> {
-	return (await stat(file).catch(() => null))?.mtimeMs ?? 0;
+async function stampOf(file: string): Promise<string> {
+	return stampFrom(await infoOf(file));
 }
 
 /** Escapes a file name for use in a glob pattern. */
