@@ -19,8 +19,8 @@ import { defineVerb } from './verb.ts';
 const options = {
 	reward: text('NAME', 'Audit only this reward (default: all rewards in the file).'),
 	dataset: path('FILE', 'JSONL rows to build the probes from (default: the file given by @dataset or a recipe).'),
-	rows: integer('N', `Number of rows (default ${defaultAuditRows}).`, 1),
-	seed: integer('S', 'Seed for selecting the rows (default 1).'),
+	rows: integer('N', `Number of rows (default: ${defaultAuditRows}).`, 1),
+	seed: integer('S', 'Seed for selecting the rows (default: 1).'),
 	probe: repeatable(text('ID', 'Run only this probe.')),
 	list: flag('List the probes without running them.'),
 	python: path('PATH', 'Python interpreter for *.reward.py files (default: REASONING_LAB_PYTHON, or python3).'),

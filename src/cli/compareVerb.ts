@@ -17,10 +17,10 @@ import { defineVerb } from './verb.ts';
 const options = {
 	run: path('DIR', 'Run whose recorded rollouts to rescore. Required.'),
 	reward: text('NAME', 'Reward to compare (default: the one with the same name as the file, else the first).'),
-	revision: text('REV', 'Git revision to compare a single file against (default HEAD).'),
+	revision: text('REV', 'Git revision to compare a single file against (default: HEAD).'),
 	weights: text('A=1,B=0.2', 'Compare weights for the recorded rewards. Unlisted rewards keep their recipe weight.'),
 	against: text('A=1,B=0.5', "Weights to compare against (default: the recipe's)."),
-	steps: integer('N', 'Use only the latest N generation batches (default 20).', 1),
+	steps: integer('N', 'Use only the latest N generation batches (default: 20).', 1),
 	python: path('PATH', 'Python interpreter for *.reward.py files (default: REASONING_LAB_PYTHON, or python3).'),
 } as const satisfies Options;
 

@@ -30,12 +30,12 @@ const options = {
 		replace: flag('Replace an existing file.'),
 	}),
 	...group('export: task name, {"task": NAME, ...}, or recipe', {
-		part: choice(datasetParts, 'PART', 'Split to export (default training).'),
-		seed: integer('S', 'Run seed that selects the training problems (default 0).'),
+		part: choice(datasetParts, 'PART', 'Split to export (default: training).'),
+		seed: integer('S', 'Run seed that selects the training problems (default: 0).'),
 	}),
 	...group('fetch: uses the network and the Python environment of the PyTorch engine', {
 		config: text('NAME', 'Dataset configuration.'),
-		split: text('NAME', 'Dataset split (default train).'),
+		split: text('NAME', 'Dataset split (default: train).'),
 	}),
 } as const satisfies Options;
 

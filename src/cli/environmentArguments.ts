@@ -12,7 +12,7 @@ import { integer, number, type Options, type OptionValues, path, text } from './
 
 /** Options for an environment process. */
 export const hostOptions = {
-	timeout: number('SECONDS', 'Time limit for each reset, turn, and reward in the environment (default 10).'),
+	timeout: number('SECONDS', 'Time limit for each reset, turn, and reward in the environment (default: 10).'),
 	arguments: text('JSON', 'Arguments for a package or server, as a JSON object.'),
 	python: path('PATH', 'Python interpreter for the environment (default: REASONING_LAB_PYTHON, or python3).'),
 } as const satisfies Options;
@@ -20,9 +20,9 @@ export const hostOptions = {
 /** Options shared by all commands that run an environment. */
 export const environmentOptions = {
 	dataset: path('FILE', 'JSONL rows for reset (default: the file given by @dataset).'),
-	rows: integer('N', 'Number of rows (default 50).', 1),
-	turns: integer('N', 'Maximum number of turns for the random policy (default 20).', 1),
-	seed: integer('S', 'Seed for selecting rows and for random calls (default 1).'),
+	rows: integer('N', 'Number of rows (default: 50).', 1),
+	turns: integer('N', 'Maximum number of turns for the random policy (default: 20).', 1),
+	seed: integer('S', 'Seed for selecting rows and for random calls (default: 1).'),
 	...hostOptions,
 } as const satisfies Options;
 

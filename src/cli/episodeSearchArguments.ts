@@ -12,7 +12,7 @@ import { group, integer, type OptionValues, path } from './options.ts';
 /** Options for episode searches. */
 export const episodeOptions = group('Environment', {
 	environment: path('E', 'Environment file, folder, package, or server address. Each search step is then one turn.'),
-	turns: integer('N', 'Max turns with tool calls per episode (default 20).', 1),
+	turns: integer('N', 'Max turns with tool calls per episode (default: 20).', 1),
 	...hostOptions,
 });
 

@@ -36,7 +36,7 @@ const protocols = { r1: { temperature: 0.6, topP: 0.95, samples: 16 } } as const
 const maxForFell = 0.05;
 
 const options = {
-	samples: integer('K', 'Completions per question (default 1).'),
+	samples: integer('K', 'Completions per question (default: 1).'),
 	benchmark: choice(
 		benchmarkNames,
 		'NAME',
@@ -51,11 +51,11 @@ const options = {
 	baseline: path('DIR', 'Earlier evaluation on the same questions. Exits with status 1 if accuracy fell (p < 0.05).'),
 	against: text('OTHER', 'Another evaluation, or a policy to evaluate the same way, for a per-question comparison.'),
 	train: repeatable(path('FILE', 'JSONL the policy was trained on, checked for overlap with the questions.')),
-	concurrency: integer('N', 'Concurrent questions (default 16).'),
-	seed: integer('S', 'Random seed (default 0).'),
+	concurrency: integer('N', 'Concurrent questions (default: 16).'),
+	seed: integer('S', 'Random seed (default: 0).'),
 	...group('Sampling', {
-		temperature: number('T', 'Sampling temperature (default 1).'),
-		'top-p': number('P', 'Nucleus sampling threshold (default 1).'),
+		temperature: number('T', 'Sampling temperature (default: 1).'),
+		'top-p': number('P', 'Nucleus sampling threshold (default: 1).'),
 		'max-tokens': integer('N', 'Max tokens per completion.'),
 	}),
 	...policyOptions,

@@ -34,7 +34,7 @@ export const exportEnvironmentVerb = defineVerb({
 	options: {
 		to: choice(targets, 'TARGET', 'Export format. Required.'),
 		dataset,
-		rows: { ...rows, meaning: 'Number of rows to write with --to rows (default 1000).' },
+		rows: { ...rows, meaning: 'Number of rows to write with --to rows (default: 1000).' },
 		timeout,
 		arguments: given,
 		python,

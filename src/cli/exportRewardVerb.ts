@@ -12,9 +12,9 @@ const options = {
 	to: choice(exportTargets, 'TRAINER', 'Target trainer. Required.'),
 	out: path('PATH', 'Output module (default: NAME_TRAINER.py next to the reward file).'),
 	reward: text('NAME', 'Export only this reward (default: all rewards in the file).'),
-	answer: text('COLUMN', 'Name of the argument for the gold answer (default answer).'),
+	answer: text('COLUMN', 'Name of the argument for the gold answer (default: answer).'),
 	conversational: flag('Pass completions to the reward as message lists.'),
-	python: path('PATH', 'Python interpreter for parsing the file (default python3).'),
+	python: path('PATH', 'Python interpreter for parsing the file (default: python3).'),
 } as const satisfies Options;
 
 export const exportRewardVerb = defineVerb({

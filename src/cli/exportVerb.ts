@@ -75,16 +75,16 @@ const options = {
 		),
 		unique: flag('sft: skip exact duplicates of earlier examples.'),
 		perturb: text('KIND:SHARE', `sft: perturb each completion: ${perturbationKinds.join(', ')} (Li et al. 2025).`),
-		seed: integer('S', 'sft: perturbation seed (default 0).'),
-		'pairs-per-group': integer('N', 'dpo: max pairs per group (default 1).', 1),
+		seed: integer('S', 'sft: perturbation seed (default: 0).'),
+		'pairs-per-group': integer('N', 'dpo: max pairs per group (default: 1).', 1),
 		margin: number(
 			'X',
 			'dpo: min reward difference within a pair. preferences: min difference in mean rating (default: any).',
 		),
 		'length-ratio': number('X', 'dpo: max length ratio within a pair (default: any).'),
-		reward: text('NAME', 'cases: recorded reward that provides the expected values (default accuracy).'),
+		reward: text('NAME', 'cases: recorded reward that provides the expected values (default: accuracy).'),
 		'case-reward': text('NAME', 'cases: reward function tested by the cases.'),
-		neutral: choice(neutralLabels, 'LABEL', 'trl-stepwise, math-shepherd: label for neutral steps (default wrong).'),
+		neutral: choice(neutralLabels, 'LABEL', 'trl-stepwise, math-shepherd: label for neutral steps (default: wrong).'),
 	}),
 } as const satisfies Options;
 

@@ -19,7 +19,7 @@ import { WorkProgress } from './workProgress.ts';
 const { spec: _, ...omitSpec } = searchOptions;
 
 const options = {
-	export: text('KINDS', `Comma-separated list of ${dataExports.join(', ')} (default solutions).`),
+	export: text('KINDS', `Comma-separated list of ${dataExports.join(', ')} (default: solutions).`),
 	out: path('DIR', 'Output folder (default: data/NAME). If it exists, the command continues where it left off.'),
 	spec: path('FILE', 'All settings as JSON, like data.json in an output folder. Command-line options take precedence.'),
 	keep: choice(
@@ -27,18 +27,18 @@ const options = {
 		'WHICH',
 		'Solutions to keep (default: correct if a gold answer is available, else best).',
 	),
-	most: integer('N', 'Max solutions per problem (default 4).'),
+	most: integer('N', 'Max solutions per problem (default: 4).'),
 	least: number('X', 'Min reward per solution.'),
 	form: text('FORM', 'sft, journey, dpo: standard (default) or conversational.'),
 	trees: flag('Save the logs of all searches.'),
-	searches: integer('N', 'Concurrent problems (default 64).'),
+	searches: integer('N', 'Concurrent problems (default: 64).'),
 	...group('Data types', {
-		trials: integer('N', 'journey: abandoned branches narrated per branching point (default 1).'),
+		trials: integer('N', 'journey: abandoned branches narrated per branching point (default: 1).'),
 		span: text('SPAN', 'dpo: step (default) or completion.'),
 		pairs: integer('N', 'dpo: max pairs per node.'),
 		margin: number('X', 'dpo: min score difference within a pair.'),
-		solutions: integer('N', 'step labels: solutions per problem (default 1).'),
-		completions: integer('N', 'step labels: completions sampled from each step (default 8).'),
+		solutions: integer('N', 'step labels: solutions per problem (default: 1).'),
+		completions: integer('N', 'step labels: completions sampled from each step (default: 8).'),
 		threshold: number('X', 'step labels: min fraction of correct completions for a correct step (default: any).'),
 	}),
 	...problemOptions('training'),

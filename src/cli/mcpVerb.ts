@@ -24,7 +24,7 @@ export const mcpVerb = defineVerb({
 		python: path('PATH', 'Python interpreter for *.reward.py files (default: REASONING_LAB_PYTHON, or python3).'),
 		...group('Streamable HTTP', {
 			http: flag('Serve HTTP on 127.0.0.1 instead of stdin and stdout. Clients must send the token.'),
-			port: integer('N', `Port on 127.0.0.1 (default ${defaultPort}; 0 selects any free port).`),
+			port: integer('N', `Port on 127.0.0.1 (default: ${defaultPort}; 0 selects any free port).`),
 			...tokenFileOption,
 		}),
 	},

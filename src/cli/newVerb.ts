@@ -21,7 +21,7 @@ export const newVerb = defineVerb({
 	arguments: [{ name: 'folder', phrase: 'a folder', type: 'path' }],
 	summary: 'Create a project from a template, with a recipe, data, and rewards.',
 	options: {
-		template: choice(templateNames, 'NAME', 'Template to copy (default starter).'),
+		template: choice(templateNames, 'NAME', 'Template to copy (default: starter).'),
 		keep: flag('Keep existing files and add only missing ones.'),
 		replace: flag('Replace existing files.'),
 	},

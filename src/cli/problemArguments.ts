@@ -19,7 +19,7 @@ export const problemOptions = (part: DatasetPart) =>
 		answer: text('COLUMN', 'Answer column (default: detected).'),
 		task: text('NAME', 'Use problems from a generator: addition, countdown, ..., or {"task": NAME, ...}.'),
 		run: path('RUN', "Use problems from a run's dataset."),
-		part: choice(datasetParts, 'PART', `Split of a generator or run (default ${part}).`),
+		part: choice(datasetParts, 'PART', `Split of a generator or run (default: ${part}).`),
 		limit: integer('N', 'Use only the first N problems (default: all; 500 for generators).'),
 	});
 

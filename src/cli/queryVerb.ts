@@ -19,9 +19,9 @@ export const queryVerb = defineVerb({
 	],
 	summary: 'Query rollouts and metrics from a run, or from all runs in a folder, with SQL (docs/queries.md).',
 	options: {
-		limit: integer('N', `Max rows (default ${defaultLimit}).`),
+		limit: integer('N', `Max rows (default: ${defaultLimit}).`),
 		csv: flag('Print CSV with a header row.'),
-		timeout: integer('S', 'Query timeout in seconds (default 60).'),
+		timeout: integer('S', 'Query timeout in seconds (default: 60).'),
 		'no-index': flag('Do not save an index for later queries.'),
 	},
 	async run({ values, positionals, output }) {

@@ -41,7 +41,7 @@ const options = {
 	web: text('URL', 'Search server to query in addition to the tools.'),
 	'web-key-variable': text('NAME', 'Environment variable with the API key for the search server.'),
 	sandbox: text('MODE', 'Sandbox for code: auto, bubblewrap, container:IMAGE, or unsafe.'),
-	rounds: integer('N', 'Max revisions (default 3). Set other parameters with --param, such as --param words=400.'),
+	rounds: integer('N', 'Max revisions (default: 3). Set other parameters with --param, such as --param words=400.'),
 	report: path('FILE', 'Write the full report as Markdown to this file.'),
 	force: flag('Replace an existing report.'),
 	from: path('LOG', 'Print the result from a log instead of starting new research.'),

@@ -10,7 +10,7 @@ import { choice, flag } from './options.ts';
 import { defineVerb } from './verb.ts';
 
 const options = {
-	policy: choice(episodePolicies, 'NAME', 'Policy that chooses the calls (default gold, the solutions in the rows).'),
+	policy: choice(episodePolicies, 'NAME', 'Policy that chooses the calls (default: gold, the solutions in the rows).'),
 	...environmentOptions,
 	state: flag('Include a summary of the state after each turn.'),
 } as const;

@@ -26,7 +26,7 @@ import { defineVerb, type VerbContext } from './verb.ts';
 export const problemOptions = group('Problem', {
 	answer: text('TEXT', 'Gold answer. If given, the result shows whether it was found.'),
 	dataset: path('FILE', 'Read the problem from a JSONL file instead of the argument.'),
-	row: integer('N', 'Dataset row, starting from 1 (default 1).', 1),
+	row: integer('N', 'Dataset row, starting from 1 (default: 1).', 1),
 });
 
 const options = {

@@ -13,24 +13,24 @@ const defaults = { port: 8420, timeout: 300, nodes: 10_000, grace: 30 } as const
 
 const options = {
 	...group('Server', {
-		port: integer('N', `Port on 127.0.0.1 (default ${defaults.port}; 0 selects any free port).`),
+		port: integer('N', `Port on 127.0.0.1 (default: ${defaults.port}; 0 selects any free port).`),
 		name: text('NAME', 'Model name (default: the policy name, with unsupported characters replaced by hyphens).'),
 		'system-messages': choice(
 			['keep', 'prepend', 'drop'],
 			'HOW',
-			'How to handle system messages (default keep). prepend inserts them before the problem.',
+			'How to handle system messages (default: keep). prepend inserts them before the problem.',
 		),
 		timeout: integer(
 			'SECONDS',
-			`Time limit per search, after which the best answer so far is returned (default ${defaults.timeout}; max ${defaults.nodes} nodes unless --budget sets nodes).`,
+			`Time limit per search, after which the best answer so far is returned (default: ${defaults.timeout}; max ${defaults.nodes} nodes unless --budget sets nodes).`,
 		),
 		grace: integer(
 			'SECONDS',
-			`Time for running requests to finish after Ctrl+C (default ${defaults.grace}). A second Ctrl+C cancels them.`,
+			`Time for running requests to finish after Ctrl+C (default: ${defaults.grace}). A second Ctrl+C cancels them.`,
 		),
-		'max-requests': integer('N', 'Max concurrent searches (default 8).'),
-		'max-waiting': integer('N', 'Max queued requests (default 1000).'),
-		'max-body': integer('BYTES', 'Max request size (default 1048576).'),
+		'max-requests': integer('N', 'Max concurrent searches (default: 8).'),
+		'max-waiting': integer('N', 'Max queued requests (default: 1000).'),
+		'max-body': integer('BYTES', 'Max request size (default: 1048576).'),
 	}),
 	...group('Access', {
 		...tokenFileOption,

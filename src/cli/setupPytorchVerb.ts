@@ -21,11 +21,11 @@ import { packageVersion } from './versionVerb.ts';
 
 const options = {
 	python: path('PATH', 'Python interpreter for creating the environment (default: the best one on this machine).'),
-	device: choice(deviceWishes, 'DEVICE', 'torch build (default auto, based on the hardware).'),
+	device: choice(deviceWishes, 'DEVICE', 'torch build (default: auto, based on the hardware).'),
 	with: repeatable(
 		text('EXTRA', `Also install: ${setupExtras.map((extra) => `${extra} (${extraWords[extra]})`).join('; ')}.`),
 	),
-	installer: choice(installerWishes, 'NAME', 'Installer to use (default auto).'),
+	installer: choice(installerWishes, 'NAME', 'Installer to use (default: auto).'),
 	'index-url': text('URL', "Package index to use instead of the installer's default."),
 	'pip-argument': repeatable(text('ARG', 'Additional argument for pip or uv pip, written as --pip-argument=ARG.')),
 	requirements: path(

@@ -34,7 +34,7 @@ export const sweepVerb = defineVerb({
 		halving: flag('Successive halving: train all runs briefly, then continue only the best ones.'),
 		eta: integer(
 			'N',
-			`With --halving, each rung keeps 1/N of the runs and is N times as long (default ${defaultEta}).`,
+			`With --halving, each rung keeps 1/N of the runs and is N times as long (default: ${defaultEta}).`,
 			2,
 		),
 		first: integer(
@@ -42,8 +42,8 @@ export const sweepVerb = defineVerb({
 			'With --halving, minimum number of steps before the first comparison (default: a ninth of the steps).',
 			1,
 		),
-		metric: text('NAME', `Metric to compare runs by; higher is better (default ${defaultMetric}).`),
-		name: text('TAG', 'Tag for the runs (default sweep).'),
+		metric: text('NAME', `Metric to compare runs by; higher is better (default: ${defaultMetric}).`),
+		name: text('TAG', 'Tag for the runs (default: sweep).'),
 		'dry-run': flag('Show the plan without training.'),
 	},
 	async run({ values, positionals, output, engine }) {

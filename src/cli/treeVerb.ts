@@ -18,7 +18,7 @@ export const treeVerb = defineVerb({
 	group: 'Search and evaluate',
 	arguments: [{ name: 'file', phrase: 'a file', type: 'path' }],
 	summary: 'Show totals and a small diagram of a search tree from any tool.',
-	options: { tree: integer('N', 'Tree to show, starting from 1 (default 1).') },
+	options: { tree: integer('N', 'Tree to show, starting from 1 (default: 1).') },
 	async run({ values, positionals, output }) {
 		const path = resolve(positionals[0] as string);
 		const file = await readTreeFile(path);

@@ -31,8 +31,8 @@ const options = {
 		'Score these labeled cases (default: NAME.cases.jsonl next to the reward, together with the dataset).',
 	),
 	reward: text('NAME', 'Verify only this reward (default: all rewards in the file).'),
-	rows: integer('N', 'Number of rows to score (default 200).', 1),
-	seed: integer('S', 'Seed for selecting rows and incorrect answers (default 1).'),
+	rows: integer('N', 'Number of rows to score (default: 200).', 1),
+	seed: integer('S', 'Seed for selecting rows and incorrect answers (default: 1).'),
 	python: path('PATH', 'Python interpreter for *.reward.py files (default: REASONING_LAB_PYTHON, or python3).'),
 } as const satisfies Options;
 

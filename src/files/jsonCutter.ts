@@ -26,7 +26,7 @@ const isSpace = (byte: number) => byte === 0x20 || byte === 0x0a || byte === 0x0
 const longestKey = 256;
 const deepest = 1 << 20;
 
-/** Bytes that matter inside a nested value. */
+/** Bytes with a special meaning inside a nested value. */
 const structural = new Uint8Array(256);
 for (const byte of [quote, openList, closeList, openObject, closeObject]) structural[byte] = 1;
 

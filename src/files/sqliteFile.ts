@@ -25,7 +25,7 @@ export class SqliteFile {
 		this.tables = tables;
 	}
 
-	/** Fails with `missing`, or with an Error whose message is a sentence fragment if it is not a readable database. */
+	/** Fails with `missing`, or with an Error if the database is unreadable; its message is a sentence fragment. */
 	static async open(folder: string, path: string): Promise<SqliteFile> {
 		// Open the log first: a checkpoint in between only copies pages that the log already contains.
 		const wal = await OpenedFile.open(folder, walOf(path)).catch((error: unknown) => {

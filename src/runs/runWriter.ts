@@ -69,7 +69,7 @@ export class RunWriter {
 	}
 
 	/**
-	 * Creates run.json in a folder that has none (prepareRun created the folder and recipe.json). Fails with `exists`,
+	 * Creates run.json in a folder that has none (prepareRun created the folder and recipe.json). Fails with `exists` or
 	 * `busy`.
 	 */
 	static async create(folder: string, initial: InitialRecord): Promise<RunWriter> {

@@ -208,7 +208,7 @@ describe('keys', () => {
 			serve: ['serve', '--spec', 'asks.json', '--port', '0'],
 			evaluate: ['evaluate', '--policy', 'policy.json', '--dataset', 'rows.jsonl'],
 			'compare-strategies': ['compare-strategies', '--spec', 'compared.json'],
-			'compare-strategies of a folder': ['compare-strategies', '--spec', 'compared/comparison.json', '--out', 'other'],
+			'compare-strategies on a folder': ['compare-strategies', '--spec', 'compared/comparison.json', '--out', 'other'],
 			'generate-data': ['generate-data', '--spec', 'data.json'],
 		};
 		for (const [name, args] of Object.entries(commands)) {

@@ -81,7 +81,7 @@ test('a platform without a library is rejected with a reason', async () => {
 
 const machines: Readonly<Record<number, string>> = { 16777228: 'darwin-arm64', 16777223: 'darwin-x64' };
 
-/** Returns the platforms that a library is for, by the header of its format; several for a universal Mach-O file. */
+/** Returns the platforms that a library supports, according to its header; several for a universal Mach-O file. */
 function machinesOf(head: Buffer): (string | undefined)[] {
 	if (head.subarray(0, 4).toString('latin1') === '\x7fELF') {
 		return [{ 62: 'linux-x64', 183: 'linux-arm64' }[head.readUInt16LE(18)]];

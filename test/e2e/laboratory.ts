@@ -192,7 +192,7 @@ export class Laboratory {
 				() => '',
 				(error: unknown) => String(error),
 			);
-			const problem = await withLimit(picture, answerTime, () => 'the browser does not respond');
+			const problem = await withLimit(picture, answerTime, () => 'the browser is not responding');
 			if (problem !== '') console.log(`No screenshot of page ${i}: ${problem}`);
 		}
 	}

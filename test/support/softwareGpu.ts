@@ -37,7 +37,9 @@ export function findSoftwareGpu(browser: Browser): SoftwareGpu {
 		(path) => existsSync(join(path, softwareManifest)) && existsSync(join(path, library)),
 	);
 	if (folder === undefined) {
-		return { missing: `there is no ${library} beside Chromium: \`sudo apt-get install -y chromium\` installs it` };
+		return {
+			missing: `${library} was not found next to Chromium (install it with \`sudo apt-get install -y chromium\`)`,
+		};
 	}
 	const libraries = [existsSync(join(folder, loader)) ? folder : '', process.env.LD_LIBRARY_PATH ?? ''];
 	const path = libraries.filter((part) => part !== '').join(delimiter);

@@ -25,7 +25,7 @@ export interface LearnerSizes extends BatchSizes {
 	readonly preferred?: ProviderName;
 	/** Number of worker threads. A GPU needs only one. */
 	readonly workers: number;
-	/** Rows per micro-batch, if an earlier attempt had to reduce them on a GPU. */
+	/** Rows per micro-batch, if an earlier attempt on a GPU had to reduce their number. */
 	readonly reducedRows?: ReducedRows;
 }
 

@@ -330,7 +330,7 @@ export const recipeSchema = v.strictObject({
 	template: v.optional(
 		described(
 			templateSchema,
-			'Prompt format and completion tags (default r1: think and answer tags, no instructions).',
+			'Prompt format and completion tags (default: r1, which has think and answer tags and no instructions).',
 		),
 		'r1',
 	),

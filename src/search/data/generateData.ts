@@ -54,8 +54,8 @@ export interface GeneratedData extends DataRunProgress {
 }
 
 /**
- * Number of consecutive failures, in addition to the number of concurrent searches, after which the policy or the
- * scorer is considered unavailable.
+ * The policy or the scorer is considered unavailable after this many consecutive failures, plus one for each
+ * concurrent search.
  */
 const maxFailures = 8;
 

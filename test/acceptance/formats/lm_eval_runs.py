@@ -1,4 +1,4 @@
-"""An evaluation by lm-evaluation-harness, and the means that it reports.
+"""Runs an evaluation with lm-evaluation-harness and prints the mean scores that it reports.
 
 python lm_eval_runs.py FOLDER
 """

@@ -1,4 +1,4 @@
-"""Runs with trackio, MLflow, W&B and OpenTelemetry, and the output of their own readers.
+"""Logs runs with trackio, MLflow, W&B and OpenTelemetry, and prints what their own readers return.
 
 python trackers.py FOLDER
 """

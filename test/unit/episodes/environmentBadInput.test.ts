@@ -263,7 +263,7 @@ describe('a bad environment', () => {
 		const runner = await openEnvironment(text);
 		const mark = `left-${process.pid}`;
 		await runner.start({ mark }).reset();
-		// A program's environment can be read only some time after it has started.
+		// A program's environment becomes readable only after a delay.
 		await until(async () => (await processesWith(`MARK=${mark}`)).length === 1);
 		const { process: host } = await runner.loaded();
 		runner.dispose();

@@ -75,7 +75,7 @@ test('step changes of a running run are redrawn once a second, and status and ot
 	assert.deepEqual(drawn, []);
 });
 
-test('an unchanged list is not reread, because the editor forgets its rows while rereading', (t) => {
+test('an unchanged list is not reloaded, because the editor would lose its rows until it has loaded', (t) => {
 	t.mock.timers.enable({ apis: ['setInterval'] });
 	const { tree, store, become } = openTree(t);
 	const [a, b] = [viewOf('/a', 'finished', 1), viewOf('/b', 'finished', 1)];

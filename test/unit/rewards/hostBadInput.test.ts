@@ -159,7 +159,7 @@ describe('a reward that harms its process', () => {
 		assert.equal((await readFile(join(runner.file, '../starts'), 'utf8')).length, 6);
 	});
 
-	it('by closing every file descriptor is ended and replaced', async () => {
+	it('by closing every file descriptor is killed and replaced', async () => {
 		const text = [
 			'import os, time',
 			'def bad(completions, **k):',
@@ -177,7 +177,7 @@ describe('a reward that harms its process', () => {
 		const pending = runner.score('bad', rowsOf(1), { signal: cancel.signal, timeoutMs: 60_000 });
 		await new Promise((resolve) => setTimeout(resolve, 500));
 		cancel.abort();
-		// On a busy machine, the host may have been ended before the cancel request.
+		// On a busy machine, the host may have been killed before the cancel request.
 		const late = await pending.catch((error: unknown) => {
 			assert.equal(Failure.from(error).reason, 'cancelled');
 			return null;

@@ -57,7 +57,7 @@ test('whether a run is external depends on the registry of the user, never on th
 	assert.deepEqual((await foreignCodeOf(run, 'engine'))?.uses, ['rewards/brief.reward.ts', 'http://127.0.0.1:9/v1']);
 	await markStarted(run);
 	assert.equal(await foreignCodeOf(run, 'engine'), null);
-	// A copy elsewhere is a different run, and another home does not know it.
+	// A copy in another folder is a different run, which the registry does not contain.
 	await cp(run, join(place, 'copy'), { recursive: true });
 	assert.notEqual(await foreignCodeOf(join(place, 'copy'), 'engine'), null);
 	// The same folder by another path is the same run; a moved run needs confirmation again.

@@ -8,7 +8,7 @@ import { resultOf, TokenRecord } from './tokenRecord.ts';
 export interface RowCache {
 	/**
 	 * Starts a batch whose longest prompt has `longest` tokens.
-	 * @param most maximum number of rows during the batch
+	 * @param most maximum number of rows at a time in the batch
 	 */
 	reset(rows: number, most: number, longest: number): void;
 	/** Copies the entries of a prompt with `length` tokens to a row. */

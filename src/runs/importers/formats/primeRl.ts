@@ -171,7 +171,7 @@ export const primeRl: RunFormat = {
 		const some = live === 1 ? '1 rollout was' : `${live} rollouts were`;
 		return {
 			...(steps === null ? {} : { totalSteps: steps }),
-			...(live === 0 ? {} : { notes: [`${some} in flight when the run was last read and not counted.`] }),
+			...(live === 0 ? {} : { notes: [`${some} in flight when the run was last read and are not counted.`] }),
 			...(await firstEpisode(folder)),
 		};
 	},

@@ -91,7 +91,7 @@ class PartsThread {
 			this.#send({ kind: 'read', request });
 			for (;;) {
 				const report = await this.#next(signal);
-				// After a failure, reads that were started ahead can still be in progress.
+				// After a failure, reads that were started ahead of time can still be in progress.
 				ended = report.kind === 'end';
 				if (report.kind === 'end') return;
 				if (report.kind === 'failed') throw new Error(report.message);

@@ -6,7 +6,7 @@ import { parseNvidiaSmi } from '../../../../src/processes/nvidia.ts';
 import { machine, withNvidia } from '../machines.ts';
 
 describe('the torch build', () => {
-	it('is CPU without a GPU, with a reason if the driver is too old', () => {
+	it('is the CPU build if there is no GPU, with a reason if the driver is too old', () => {
 		assert.deepEqual(chooseTorchBuild(machine()).backend, 'cpu');
 		const old = chooseTorchBuild(withNvidia('470.199.02', '8.0'));
 		assert.equal(old.backend, 'cpu');

@@ -135,7 +135,7 @@ const codeOf = async (response: Response | Promise<Response>) => {
 };
 
 describe('access control', () => {
-	test('a Host header that is not the server itself is rejected, whatever the token', async () => {
+	test('a Host header that names another server is rejected, whatever the token', async () => {
 		const { port } = await start();
 		const authorization = 'Bearer right';
 		for (const host of [`evil.example:${port}`, 'evil.example', `127.0.0.1:${port + 1}`, '127.0.0.1', '']) {

@@ -604,7 +604,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
-	it('shows the cold start while there is no GRPO yet', async () => {
+	it('shows the cold start until GRPO begins', async () => {
 		const now = Date.now() / 1000;
 		const alive = { ...(await ownIdentity()), created: now - 60, updated: now, heartbeat: now };
 		await withRun({ sft: 40, grpo: 0, record: { ...alive, status: 'running' } }, {}, async (view) => {

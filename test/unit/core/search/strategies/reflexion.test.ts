@@ -158,7 +158,7 @@ describe('Reflexion research', () => {
 		assert.equal(evidenceOf(tree).length, 1);
 	});
 
-	it('answers queries to unknown tools with a list of the available ones', async () => {
+	it('answers calls to unknown tools with a list of the available ones', async () => {
 		const { of } = await research(
 			[reply({ missing: ['x'], queries: [{ tool: 'google', query: 'a' }, 'b'] }), reply({ answer: 'B' })],
 			[playedTool('calculator', {}, false)],
