@@ -32,7 +32,7 @@ export const verifiedRowSchema = v.object({
 	 * 5".
 	 */
 	label: v.string(),
-	/** Rows in a group answer the same prompt; null if the row has no group. */
+	/** Rows in a group have the same prompt; null if the row has no group. */
 	group: v.nullable(v.number()),
 	prompt: v.string(),
 	completion: v.string(),

@@ -195,7 +195,7 @@ function* inWindows(
 			found = end >= region ? -1 : finder.next(end);
 		}
 		position += region;
-		// A larger window is needed only for a long line, and is not searched in place.
+		// A larger window is needed only for long lines, and is copied to be searched.
 		window = scratch;
 	}
 }

@@ -85,7 +85,7 @@ async function scroll(frame: Frame): Promise<void> {
 	});
 }
 
-test('every panel keeps its state when its tab is shown again', { skip }, async (t) => {
+test('every panel keeps its state while its tab is hidden', { skip }, async (t) => {
 	const driver = new HostDriver();
 	t.after(() => driver.dispose());
 	const lab = await Laboratory.open(t, 'tabs', { extensions: [driver.folder] });

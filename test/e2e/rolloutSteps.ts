@@ -65,7 +65,7 @@ export async function openForeign(
 		await workbench.screenshot('foreign-tree');
 	});
 
-	await step('its dashboard has its curves and names the trainer', async () => {
+	await step('its dashboard shows its curves and the name of the trainer', async () => {
 		await workbench.runAction(/^trl-run/, /Open Dashboard/);
 		const dashboard = new DashboardPage(await workbench.app('dashboard'));
 		await dashboard.legend('Reward').filter({ hasText: /\d/ }).waitFor();

@@ -17,7 +17,7 @@ const usage = `npm test [-- PHASE... | FILE...] [options]
   --changed [BASE]  Types, lint, and the tests that changes since BASE (default: HEAD) can affect.
   --name PATTERN    Only tests whose full name matches.
   --bail            Stop at the first failure.
-  --times           Measure processor time; writes test/artifacts/times.md.
+  --times           Measure CPU time; writes test/artifacts/times.md.
   --report FILE     Write the outcomes as JSON.
   --built           Use the existing dist/.`;
 

@@ -56,7 +56,7 @@ function start(
 			...process.env,
 			TMPDIR: temporary,
 			TEST_ARTIFACTS: join(folder, 'artifacts'),
-			// Start as from a shell: the runner must not share this test runner's resources.
+			// Start it as if from a shell: the runner must not share this test runner's resources.
 			TEST_BROWSER_SERVER: undefined,
 		},
 		stdio: ['ignore', 'pipe', 'pipe'],

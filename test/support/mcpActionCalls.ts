@@ -1,4 +1,4 @@
-/** Calls to tools of the MCP server that run code, on the folder that `makeMcpFolder` creates. */
+/** Calls to the MCP server's tools that run code, in the folder that `makeMcpFolder` creates. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

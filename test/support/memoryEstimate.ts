@@ -118,7 +118,7 @@ function estimated(one: Case): number {
 const found = await findTestPython(console.log);
 const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
 
-/** Compares the estimates for the cases with measurements. */
+/** Compares the estimates for the cases against measurements. */
 export function testMemoryEstimate(chosen: (name: string) => boolean): void {
 	describe('memory estimate', { skip }, () => compare(cases.filter(({ name }) => chosen(name))));
 }

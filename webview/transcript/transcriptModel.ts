@@ -41,7 +41,7 @@ export class TranscriptModel extends Disposable {
 	readonly onChange = this.#changed.event;
 	#saved: SavedState | undefined;
 	#version = -1;
-	/** Lines of a text that is loaded line by line; null for any other text. */
+	/** Lines of text that is loaded line by line; null for any other text. */
 	#store: LineStore | null = null;
 	#lines: LineMessages | null = null;
 	#found: LongInspection | null = null;

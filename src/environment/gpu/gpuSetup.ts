@@ -94,7 +94,7 @@ async function defaultIndex(signal?: AbortSignal): Promise<string> {
 	if (best === undefined) {
 		throw new Failure(
 			'missing',
-			'Cannot determine the package index, because this machine has no Python with pip.',
+			'Cannot determine the package index, because this machine has no Python installation with pip.',
 			'Specify an index with --index-url.',
 		);
 	}

@@ -57,7 +57,7 @@ export const taskDatasetSchema = v.strictObject({
 	),
 	proposed: v.optional(
 		real(
-			'Fraction of problems that show part of a problem and ask for the rest, for stages with "proposals". Sample answers: 34 for `12+?` (addition), +3*4 for `7?` (arithmetic), and (3+5)*2 for `3,5,2:?` (countdown).',
+			'Fraction of prompts that show part of a problem and ask for the rest, for stages with "proposals". Sample answers: 34 for `12+?` (addition), +3*4 for `7?` (arithmetic), and (3+5)*2 for `3,5,2:?` (countdown).',
 			0,
 			1,
 		),

@@ -15,15 +15,16 @@ if __name__ == "__main__":
     own = os.path.dirname(os.path.abspath(__file__))
     sys.path = [path for path in sys.path if path != own]
     sys.path.insert(0, own)
-    from _reward_host import episode_once, once, server
+    # Modules are not compiled in advance, so import only those that are needed.
+    if sys.argv[1:2] == ["--once"]:
+        from _reward_host import once as host
+    elif sys.argv[1:2] == ["--episode"]:
+        from _reward_host import episode_once as host
+    else:
+        from _reward_host import server as host
 
     sys.path.remove(own)
     # A bytecode cache is validated by the source's modification time and size, which can be the same after two quick
     # edits.
     sys.dont_write_bytecode = True
-    if sys.argv[1:2] == ["--once"]:
-        once.main(sys.argv[2], sys.argv[3])
-    elif sys.argv[1:2] == ["--episode"]:
-        episode_once.main(sys.argv[2], sys.argv[3])
-    else:
-        server.main()
+    host.main(*sys.argv[2:])

@@ -116,7 +116,7 @@ export class AnnotationReader {
 		this.#byKey = byKey;
 	}
 
-	/** Returns the annotations of a record's rollouts in the order they were written, by key. */
+	/** Returns the annotations of a record's rollouts by key, in the order they were written. */
 	async of(record: unknown): Promise<ReadonlyMap<string, readonly unknown[]>> {
 		const found = new Map<string, unknown[]>();
 		for (const key of this.#spec.keysOf(record)) {

@@ -196,7 +196,7 @@ export interface RunFormat {
 	 * but not for folders found below it.
 	 */
 	readonly onRequest?: boolean;
-	/** Whether the files can be in subfolders with any name, so that a project folder matches because of a run in it. */
+	/** Whether the files can be in subfolders with any name, so that a project folder matches if it contains a run. */
 	readonly anyFolder?: boolean;
 	/** Whether trainers write this format next to their own. */
 	readonly tracker?: boolean;

@@ -34,7 +34,7 @@ export function datasetTool(
 ): AgentTool {
 	return {
 		name,
-		description: `finds rows of ${basename(path)}: write a few words (a phrase in "quotes"), or "row 12" for one row.`,
+		description: `finds rows in ${basename(path)}: enter a few words (a phrase in "quotes"), or "row 12" for one row.`,
 		searches: true,
 		async run(query) {
 			const row = /^\s*(?:row|line)\s+(\d{1,9})\s*$/i.exec(query);

@@ -312,7 +312,7 @@ def test_minillm_lowers_the_divergence_from_its_teacher(tmp_path: Path) -> None:
 
 
 def test_padding_has_no_part_in_minillm() -> None:
-    """Reverse KL and normalized return of Gu et al. (2023) on a row with two tokens and one of padding."""
+    """Reverse KL and normalized return of Gu et al. (2023) on a row with two tokens and one padding token."""
     trainer = object.__new__(minillm(find_trainer("minillm")[0]))
     trainer.gamma, trainer.length_normalization, trainer.current_gradient_accumulation_steps = 0.5, True, 2
     trainer._tokens = torch.tensor([[True, True, False]])

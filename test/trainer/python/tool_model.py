@@ -12,7 +12,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 
 def make_tokenizer() -> PreTrainedTokenizerFast:
-    """Returns a byte-level tokenizer with Qwen3's chat template, for which TRL knows how to parse tool calls."""
+    """Returns a byte-level tokenizer with Qwen3's chat template, whose tool calls TRL can parse."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {symbol: i for i, symbol in enumerate(["<|endoftext|>", "<|im_start|>", "<|im_end|>", *alphabet])}
     plain = Tokenizer(models.BPE(vocabulary, []))

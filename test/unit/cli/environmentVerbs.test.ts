@@ -136,7 +136,7 @@ test(
 	},
 );
 
-test('run-episodes plays the solutions, or another policy', limit, async (context) => {
+test('run-episodes replays the solutions, or uses another policy', limit, async (context) => {
 	const place = await Workplace.make(context);
 	await place.write('rows.jsonl', rows);
 	await place.write('guess.env.py', `# @dataset rows.jsonl\n${guessing}`);

@@ -56,7 +56,7 @@ test('export-environment writes the environment, what it imports, and its rows',
 	}
 	const written = await readFile(join(place.folder, 'trl/my_guess_environment.py'), 'utf8');
 	assert.equal(written, await readFile(join(place.folder, 'my-guess.env.py'), 'utf8'));
-	// GRPOTrainer appends the text that reset returns to a list of messages.
+	// GRPOTrainer takes the text returned by reset and appends it to a list of messages.
 	assert.match(
 		await readFile(join(place.folder, 'trl/train.py'), 'utf8'),
 		/isinstance\(prompt, str\)[\s\S]*\.map\(conversational\)/,

@@ -23,7 +23,7 @@ function assertBooked(outcomes: readonly (string | null)[]): void {
 
 const kindOf = ({ error }: Pick<Episode, 'error'>) => error?.kind ?? null;
 
-describe('an environment that fails in every way on some rows: each episode is recorded with its own reason', () => {
+describe('an environment that fails on some rows, each in a different way: each episode is recorded with its own reason', () => {
 	it('when it is verified', async () => {
 		const runner = await open();
 		const { episodes, findings } = await verifyEnvironment(runner, await data(runner.file), { turns: 2, seed: 1 });

@@ -8,7 +8,7 @@ import { guessing } from './guessingEnvironment.ts';
 const guess = (value: unknown) => [{ name: 'guess', arguments: { value } }];
 
 describe('an environment in a Python host', () => {
-	it('is described with its tools as JSON schemas', async () => {
+	it('is described, including its tools as JSON schemas', async () => {
 		const runner = await openEnvironment(guessing);
 		const { name, tools, ownsReward, reportsDone, rewardRange, location, places, resetParameters, resetTakesAll } =
 			await runner.describe();

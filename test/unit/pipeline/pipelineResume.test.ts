@@ -82,7 +82,7 @@ test('files used by later stages are checked before the first stage starts', asy
 	assert.deepEqual(await readdir(place.folder).then((names) => names.includes('runs')), false);
 });
 
-test('only one runner works on a folder; it stops with a checkpoint and can be resumed', async (context) => {
+test('only one runner at a time works on a folder; it saves a checkpoint when it stops, and can be resumed', async (context) => {
 	const place = await PipelinePlace.make(context);
 	const { folder } = await place.start([{ ...cold, steps: 1_000_000 }, quick]);
 	await eventually(async () => (await stepsOf(folder, 'cold')) > 1, 'the stage progresses');

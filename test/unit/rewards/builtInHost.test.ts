@@ -114,7 +114,7 @@ describe('built-in rewards in a bundled host process', () => {
 		}
 	});
 
-	it('query a judge with the key of its origin, and log the cost', async () => {
+	it('query a judge with the key for its origin, and log the cost', async () => {
 		const judge = { use: 'judge', name: 'judge', url: `${server.origin}/v1`, model: 'm', inputPrice: 1 };
 		const runner = hosts.open({ builtIns: [judge], context });
 		const rows = [worked('', 'seven'), worked('', 'eight'), worked('', 'seven')].map(rowOf);

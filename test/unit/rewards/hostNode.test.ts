@@ -206,7 +206,7 @@ describe('TypeScript and JavaScript rewards', () => {
 		);
 	});
 
-	it('with a syntax error report the file and line, including for imports', async () => {
+	it('report the file and line of a syntax error, also in imported files', async () => {
 		const broken = 'export const a = 1;\n\nexport const b = = 2;\n';
 		for (const name of ['x.reward.ts', 'x.reward.js', 'x.reward.mjs']) {
 			const { error, file } = await loadFailure(broken, name);

@@ -56,7 +56,7 @@ describe('the rows of a failed batch', () => {
 		);
 	});
 
-	it('continue if some row succeeds, until the time limit', async () => {
+	it('continue if any row succeeds, until the time limit', async () => {
 		let now = 0;
 		const tried: number[] = [];
 		const { errors } = await isolateRows(

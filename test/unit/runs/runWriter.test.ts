@@ -333,7 +333,7 @@ test('a writer that has released the lock writes nothing more', async (context) 
 	assert.equal((await readRecord(folder)).step, 0);
 });
 
-test('a run that has reported its end is reopened once its writer has removed the lock', async (context) => {
+test('a run that has reported that it ended is reopened once its writer has removed the lock', async (context) => {
 	const folder = await temporaryFolder(context);
 	const writer = await RunWriter.create(folder, initialRecord);
 	await writer.updateRecord({ status: 'stopped' });

@@ -121,7 +121,7 @@ const frames = (page: Page) =>
 		for (let i = 0; i < 3; i++) await new Promise((resolve) => requestAnimationFrame(resolve));
 	});
 
-test('tree: hostile texts in every field', options, async (t) => {
+test('tree: hostile text in every field', options, async (t) => {
 	await everyPass(
 		t,
 		[treeViewEventSchema, {}],
@@ -144,7 +144,7 @@ test('tree: hostile texts in every field', options, async (t) => {
 	);
 });
 
-test('query: hostile texts in every field', options, async (t) => {
+test('query: hostile text in every field', options, async (t) => {
 	const database = await queryTables();
 	await everyPass(
 		t,
@@ -171,7 +171,7 @@ test('query: hostile texts in every field', options, async (t) => {
 	);
 });
 
-test('strategies: hostile texts in every field', options, async (t) => {
+test('strategies: hostile text in every field', options, async (t) => {
 	const made = await makeComparison({ samples: 2, bandSamples: 2 });
 	t.after(() => rm(dirname(made), { recursive: true, force: true }));
 	await everyPass(
@@ -189,7 +189,7 @@ test('strategies: hostile texts in every field', options, async (t) => {
 	);
 });
 
-test('playground: hostile texts in every field', options, async (t) => {
+test('playground: hostile text in every field', options, async (t) => {
 	const [first, second] = await Promise.all([scripted(adder, 'adder'), scripted(adder, 'other')]);
 	await everyPass(
 		t,
@@ -213,7 +213,7 @@ test('playground: hostile texts in every field', options, async (t) => {
 	);
 });
 
-test('reward verification, audit and comparison: hostile texts in every field', options, async (t) => {
+test('reward verification, audit and comparison: hostile text in every field', options, async (t) => {
 	const project = await resultsProject(t);
 	const data = await project.verify();
 	const report = await auditedNaive(t, numberProblems.slice(0, 2));
@@ -246,7 +246,7 @@ test('reward verification, audit and comparison: hostile texts in every field', 
 	}
 });
 
-test('episode: hostile texts in every field', options, async (t) => {
+test('episode: hostile text in every field', options, async (t) => {
 	const file = await writeEnvironment(guessing, [{ number: 3 }]);
 	const session = await openSession({ file }, () => undefined);
 	t.after(() => session.dispose());
@@ -284,7 +284,7 @@ test('episode: hostile texts in every field', options, async (t) => {
 	);
 });
 
-test('dataset: hostile texts in every field', options, async (t) => {
+test('dataset: hostile text in every field', options, async (t) => {
 	const rows = Array.from({ length: 60 }, (_, i) => ({ question: `What is ${i}?`, answer: `${i}`, tags: ['a'], n: i }));
 	const file = join(folder, 'train.jsonl');
 	await writeFile(file, `${rows.map((row) => JSON.stringify(row)).join('\n')}\n{"broken": \n`);
@@ -304,7 +304,7 @@ test('dataset: hostile texts in every field', options, async (t) => {
 	);
 });
 
-test('run comparison: hostile texts in every field', options, async (t) => {
+test('run comparison: hostile text in every field', options, async (t) => {
 	const runs = [
 		await writeComparedRun(folder, { name: 'baseline', level: 0.45, recipe: grpoRecipe() }),
 		await writeComparedRun(folder, { name: 'higher clip', level: 0.9, recipe: grpoRecipe({ beta: 0.04 }) }),
@@ -321,7 +321,7 @@ test('run comparison: hostile texts in every field', options, async (t) => {
 	);
 });
 
-test('transcript: hostile texts in every field', options, async (t) => {
+test('transcript: hostile text in every field', options, async (t) => {
 	const texts = [...short, ...long, ...giant];
 	const file = join(folder, 'transcript.json');
 	const messages = texts.flatMap((text, i) => [
@@ -365,7 +365,7 @@ test('transcript: hostile texts in every field', options, async (t) => {
 	assert.deepEqual([view.errors, view.faults], [[], []], 'page errors');
 });
 
-test('dashboard: hostile texts in every field', options, async (t) => {
+test('dashboard: hostile text in every field', options, async (t) => {
 	const run = join(folder, 'dashboard');
 	await writeMetricsRun(run, { sft: 10, grpo: 20, extra: (step) => ({ 'what/nobody/knows': step }) });
 	const trl = join(folder, 'trl');
@@ -384,7 +384,7 @@ test('dashboard: hostile texts in every field', options, async (t) => {
 	}
 });
 
-test('rollouts: hostile texts in every field', options, async (t) => {
+test('rollouts: hostile text in every field', options, async (t) => {
 	const run = join(folder, 'bakery');
 	await writeExploredRun(run, 2, 4);
 	await everyPass(

@@ -48,7 +48,7 @@ export class EnvironmentServer {
 	#file = '';
 	#loaded: EnvironmentFile | null = null;
 	#builtIns: SharedBuiltIns | null = null;
-	/** The instance that was created to inspect the class, until it is used. As in TRL, it is used first. */
+	/** Instance created to inspect the class, kept until its first use. As in TRL, it is the first one used. */
 	#probe: Instance | null = null;
 
 	constructor(capture: Capture, imports: LocalImports, own: string) {

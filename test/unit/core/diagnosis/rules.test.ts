@@ -442,7 +442,7 @@ describe('an environment', () => {
 		);
 	});
 
-	it('slower than the model is reported', () => {
+	it('is reported if it is slower than the model', () => {
 		const slow = (values: object) =>
 			rows(
 				60,

@@ -63,7 +63,7 @@ describe('soft-overlong (DAPO, equation 13)', () => {
 		for (let n = 0; n < 40; n++) assert.ok(value(n + 1) <= value(n));
 	});
 
-	test('for the thinking only, ignores the rest', () => {
+	test('for the thinking only, ignoring the rest', () => {
 		const thinking = { unit: 'characters', of: 'thinking', maxLength: 10, cacheLength: 4 } as const;
 		near(softOverlongReward(sample(worked('12345678', 'x'.repeat(90))), thinking, r1), -0.5);
 		assert.equal(softOverlongReward(sample('no thinking at all'), thinking, r1), 0);

@@ -74,7 +74,7 @@ test('a completion without a value is scored only once', async () => {
 	assert.equal(new Set(asked).size, asked.length);
 });
 
-test('continuing with another backup rule uses its values from that point of the log on', async () => {
+test('continuing with another backup rule uses its values from that point in the log onward', async () => {
 	const events: TreeEvent[] = [];
 	await into(events, { strategy: 'mcts', policy: twoAnswers(), params: { simulations: 20 } });
 	const before = events.length;

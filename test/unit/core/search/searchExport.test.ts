@@ -177,7 +177,7 @@ describe('sibling pairs', () => {
 		});
 	});
 
-	it('contain complete completions as text and as messages', () => {
+	it('contain full completions, both as text and as messages', () => {
 		const [first, ...rest] = siblingPairs(addition(), { span: 'completion' });
 		assert.deepEqual(first?.pair, {
 			prompt: '2+3=',

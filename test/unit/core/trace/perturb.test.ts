@@ -92,7 +92,7 @@ describe('trace perturbations', () => {
 		assert.equal(change('wrong-answer', 1, '<think>a</think>'), null);
 	});
 
-	it('are deterministic for a seed, and do not change tags or the answer', () => {
+	it('are deterministic for a given seed, and do not change the tags or the answer', () => {
 		const random = Random.of(4, 'perturb');
 		const parts = ['Wait, ', '12', ' = ', '3', '\n', '. ', 'a', 'let me check', '\n\n', '😀'];
 		for (let i = 0; i < 500; i++) {

@@ -146,7 +146,7 @@ describe('formats', () => {
 		assert.deepEqual(shape(JSON.stringify(turns)), [['user: a', 'assistant: b']]);
 	});
 
-	test('lines with one message each form one conversation', () => {
+	test('lines that each have one message form one conversation', () => {
 		const file = read('{"role":"user","content":"a"}\n\n{"role":"assistant","content":"b"}\n{"role":"us');
 		assert.deepEqual(
 			file.transcripts.map(({ messages }) => messages.length),

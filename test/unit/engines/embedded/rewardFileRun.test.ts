@@ -159,7 +159,7 @@ test('the worker count does not change any value', async () => {
 	assert.deepEqual(await readOutcome(other), expected);
 });
 
-/** Asserts exit status 2 and one sentence with an action on stderr, without a stack trace. */
+/** Asserts exit status 2 and one sentence on stderr that says what to do, without a stack trace. */
 function assertRefused({ code, stderr }: EngineExit, pattern: RegExp): void {
 	assert.equal(code, 2, stderr);
 	assert.match(stderr, pattern);

@@ -71,7 +71,7 @@ describe('driver output', () => {
 		assert.equal(parseNvidiaSmi("NVIDIA-SMI has failed because it couldn't communicate with the driver.\n"), null);
 	});
 
-	it('from rocminfo lists the GPUs but not the CPU', () => {
+	it('lists the GPUs, but not the CPU, if it is from rocminfo', () => {
 		const text = [
 			'ROCk module is loaded',
 			'*******\nAgent 1\n*******\n  Name:                    AMD EPYC 9654\n  Marketing Name:          AMD EPYC 9654',

@@ -171,7 +171,7 @@ describe('with the OpenAI client', () => {
 		}, /The model is gone/);
 	});
 
-	test('errors arrive as exceptions of the client library', async () => {
+	test('errors arrive as exceptions from the client library', async () => {
 		const stranger = new OpenAI({ apiKey: 'nonsense', baseURL: server.url, maxRetries: 0 });
 		await assert.rejects(stranger.models.list(), AuthenticationError);
 		const refused = client.chat.completions.create({ model: 'gpt-9', messages: [...question] });

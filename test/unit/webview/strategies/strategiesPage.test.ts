@@ -211,7 +211,7 @@ test(
 		await writeFile(path, JSON.stringify(all));
 		await page.waitForSelector('.badge.state-failed');
 		assert.equal(await page.locator('.legend').innerText(), 'No results: all searches failed.');
-		// Summary from an older version: done, without the reasons.
+		// Summary from an older version, which says that it is done but not why.
 		await writeFile(
 			path,
 			JSON.stringify({ ...all, state: 'ended', failed: undefined, failures: undefined, message: null }),

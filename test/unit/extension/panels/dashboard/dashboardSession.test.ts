@@ -327,7 +327,7 @@ describe('dashboard panel data', () => {
 		assert.deepEqual(actionsFor(null), ['openFolder']);
 	});
 
-	it('reads the stages of external recipes as far as possible', () => {
+	it('reads as many stages of external recipes as it can', () => {
 		assert.deepEqual(stagesOf(null), []);
 		assert.deepEqual(stagesOf({ stages: [{ type: 1 }] }), []);
 		const [stage] = stagesOf({ stages: [{ type: 'grpo', num_iterations: 2, steps_per_generation: 3 }] });

@@ -159,7 +159,7 @@ test('two playgrounds share a checkpoint; closing one keeps the other, and closi
 	}, 'the engine has ended');
 });
 
-test('a missing checkpoint, an untrusted workspace and a missing policy are reported without querying', async (t) => {
+test('a missing checkpoint, an untrusted workspace and a missing policy are reported before anything is sampled', async (t) => {
 	const gone = join(checkpoint, '../step_999999');
 	const lost = ground(t, [await describePolicy({ kind: 'checkpoint', folder: gone }, 'gone'), null]);
 	await lost.ask('1+2=');

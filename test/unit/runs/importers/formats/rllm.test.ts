@@ -48,7 +48,7 @@ describe('rLLM', () => {
 		assert.equal(train[0]?.parents, undefined);
 	});
 
-	it('keeps steps that start over as branches', async () => {
+	it('treats steps that start over as branches', async () => {
 		const steps = [
 			step([user('q'), assistant('a')]),
 			step([user('q'), assistant('b')]),
