@@ -1,5 +1,6 @@
 import type { AbortSignalLike } from '../base/async.ts';
 import { checkAborted } from '../base/async.ts';
+import { TextScanner } from '../core/trace/textScanner.ts';
 import { TraceCounter } from '../core/trace/traceCounter.ts';
 import { openRegular } from '../files/safeFile.ts';
 import { openRun } from '../runs/openRun.ts';
@@ -10,7 +11,9 @@ import { type RowBatch, RowBatchBuilder } from './rolloutRow.ts';
 
 let counter: TraceCounter | null = null;
 function sharedCounter(): TraceCounter {
-	counter ??= new TraceCounter((text, units) => Buffer.from(units.buffer).write(text, 'utf16le'));
+	counter ??= new TraceCounter(
+		TextScanner.create((text, units) => Buffer.from(units.buffer, units.byteOffset).write(text, 'utf16le')),
+	);
 	return counter;
 }
 

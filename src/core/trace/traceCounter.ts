@@ -1,7 +1,17 @@
 import { type Behavior, behaviors } from './behaviorNames.ts';
 import { englishPhrases, otherPhrases } from './behaviorPhrases.ts';
-import { CodeUnits, type CopyUnits } from './codeUnits.ts';
+import { countBehaviors, findBehaviors } from './behaviors.ts';
 import { RepetitionCounter } from './repetitionCounter.ts';
+import {
+	blockLength,
+	letter,
+	longestText,
+	lowHalf,
+	prefixLength,
+	startsPhrase,
+	startsUnspaced,
+	TextScanner,
+} from './textScanner.ts';
 import type { Span, Trace } from './trace.ts';
 
 export interface TraceCounts {
@@ -24,43 +34,37 @@ export function thinkingSpan(trace: Pick<Trace, 'thinkSpan' | 'tags'>, length: n
 
 const maxMarks = 10_000;
 
-/** Bits of a code unit's class; the first two are also the roots of the tries. */
-const spaced = 1;
-const unspaced = 2;
-const letter = 4;
-const lowHalf = 8;
-
 /**
  * Computes the same counts as findBehaviors and findRepetition, for indexing a million rollouts. It is an order of
  * magnitude faster because it uses lookup tables over UTF-16 code units instead of regexes and strings. Use a single
  * instance for many strings, because it reuses its memory.
  */
 export class TraceCounter {
-	/** Code unit -> lowercase, if it is a single code unit; typographic apostrophes are replaced by plain ones. */
-	readonly #lower = new Uint16Array(0x10000);
-	/**
-	 * Code unit -> bits: the tries with phrases that start with it; whether it is a letter, digit or underscore; and whether
-	 * it is the second half of a surrogate pair.
-	 */
-	readonly #classes = new Uint8Array(0x10000);
-	readonly #units: CodeUnits;
+	readonly #scanner: TextScanner | null;
 	readonly #repetition: RepetitionCounter;
+	/** Code unit -> bits: how phrases can start with it, and whether it is a letter, digit or underscore. */
+	readonly #classes: Uint8Array;
 	/** Code unit -> column in the tries; 0 if no phrase contains it. */
-	readonly #symbol = new Uint8Array(0x10000);
+	readonly #symbol: Uint8Array;
 	readonly #columns: number;
 	/** node * columns + symbol -> node; 0 for none. Node 1 is the root for whole-word phrases, node 2 for all others. */
 	readonly #next: Uint16Array;
 	/** node -> 1-based behavior that ends at the node. */
 	readonly #end: Uint8Array;
+	/** See TextScanner.findPlaces. */
+	readonly #likelyRoot: number;
 
-	/** @param copy see `CodeUnits` */
-	constructor(copy?: CopyUnits) {
-		this.#units = new CodeUnits(copy);
-		this.#repetition = new RepetitionCounter(this.#units);
+	/** @param scanner null to use findBehaviors and findRepetition */
+	constructor(scanner = TextScanner.create()) {
+		this.#scanner = scanner;
+		this.#repetition = new RepetitionCounter(scanner);
+		this.#classes = scanner?.classes ?? new Uint8Array(0x10000);
+		this.#symbol = scanner?.symbols ?? new Uint8Array(0x10000);
+		const lower = new Uint16Array(0x10000);
 		for (let code = 0; code < 0x10000; code++) {
 			const character = String.fromCharCode(code);
-			const lower = character.toLowerCase();
-			this.#lower[code] = lower.length === 1 ? lower.charCodeAt(0) : code;
+			const other = character.toLowerCase();
+			lower[code] = other.length === 1 ? other.charCodeAt(0) : code;
 			if (code >= 0xdc00 && code <= 0xdfff) this.#classes[code] = lowHalf;
 			else if (/[\p{L}\p{N}_]/u.test(character)) this.#classes[code] = letter;
 		}
@@ -72,12 +76,12 @@ export class TraceCounter {
 		this.#columns = codes.size + 1;
 		const symbols = new Map([...codes].map((code, i) => [code, i + 1]));
 		for (let code = 0; code < 0x10000; code++) {
-			this.#symbol[code] = symbols.get(code === 0x2019 ? 0x27 : (this.#lower[code] as number)) ?? 0;
+			this.#symbol[code] = symbols.get(code === 0x2019 ? 0x27 : (lower[code] as number)) ?? 0;
 		}
 		const next: number[] = new Array(3 * this.#columns).fill(0);
 		const end = [0, 0, 0];
 		for (const [phrase, behavior] of phrases) {
-			const kind = /\p{Script=Han}/u.test(phrase) ? unspaced : spaced;
+			const kind = /\p{Script=Han}/u.test(phrase) ? unspacedRoot : wordRoot;
 			let node = kind;
 			for (let i = 0; i < phrase.length; i++) {
 				const at = node * this.#columns + (this.#symbol[phrase.charCodeAt(i)] as number);
@@ -94,52 +98,72 @@ export class TraceCounter {
 		this.#end = Uint8Array.from(end);
 		for (let code = 0; code < 0x10000; code++) {
 			const symbol = this.#symbol[code] as number;
-			for (const kind of [spaced, unspaced]) {
-				if (symbol > 0 && this.#next[kind * this.#columns + symbol] !== 0) (this.#classes[code] as number) |= kind;
-			}
+			if (symbol === 0) continue;
+			if (this.#next[wordRoot * this.#columns + symbol] !== 0) (this.#classes[code] as number) |= startsPhrase;
+			if (this.#next[unspacedRoot * this.#columns + symbol] !== 0) (this.#classes[code] as number) |= startsUnspaced;
 		}
+		const rows = likelyPrefixes(this.#next, this.#end, this.#columns);
+		scanner?.likely.set(rows.map((row) => 4 * row));
+		this.#likelyRoot = 4 * likelyRoot * this.#columns;
 	}
 
 	/** Counts behaviors in the thinking and measures repetition in the whole text. */
 	count(text: string, thinking: Span): TraceCounts {
-		const units = this.#units.of(text);
-		const { share, ngrams } = this.#repetition.repeatsIn(text, units);
-		return { behaviors: this.#behaviorsIn(text, units, thinking), repetition: ngrams === 0 ? null : share };
+		const scanner = this.#scanner;
+		if (scanner === null || text.length > longestText) {
+			return { behaviors: this.countBehaviors(text, thinking), repetition: this.repetition(text) };
+		}
+		scanner.load(text);
+		const { share, ngrams } = this.#repetition.loadedRepeats(text, scanner);
+		return { behaviors: this.#loadedBehaviors(text, scanner, thinking), repetition: ngrams === 0 ? null : share };
 	}
 
 	/** Counts each behavior in a range of the text. */
 	countBehaviors(text: string, range: Span): number[] {
-		return this.#behaviorsIn(text, this.#units.of(text), range);
+		const scanner = this.#scanner;
+		if (scanner === null || text.length > longestText) {
+			const found = countBehaviors(findBehaviors(text.slice(range.start, range.end)));
+			return behaviors.map((behavior) => found[behavior]);
+		}
+		scanner.load(text);
+		return this.#loadedBehaviors(text, scanner, range);
 	}
 
-	#behaviorsIn(text: string, units: Uint16Array, { start, end }: Span): number[] {
+	#loadedBehaviors(text: string, scanner: TextScanner, range: Span): number[] {
 		const counts = new Array<number>(behaviors.length).fill(0);
-		const classes = this.#classes;
+		const { units, places } = scanner;
 		let marks = 0;
-		/** Whether the character before the position is a letter. */
-		let inWord = false;
-		for (let i = start; i < end; ) {
-			const bits = classes[units[i] as number] as number;
-			if ((bits & (inWord ? unspaced : spaced | unspaced)) === 0) {
-				inWord = (bits & letter) !== 0;
-				if (bits === lowHalf) inWord = i > start && isLetterPair(text.codePointAt(i - 1) as number);
-				i++;
-				continue;
+		let free = range.start;
+		for (let block = range.start; block < range.end; block += blockLength) {
+			const end = Math.min(range.end, block + blockLength);
+			const before = block > range.start ? (this.#classes[units[block - 1] as number] as number) : 0;
+			const found = scanner.findPlaces(block, end, before, this.#likelyRoot);
+			for (let k = 0; k < found; k++) {
+				const at = places[k] as number;
+				const match = at < free ? 0 : this.#matchAt(text, units, at, range);
+				if (match === 0) continue;
+				(counts[(match & 7) - 1] as number)++;
+				free = at + (match >> 3);
+				if (++marks >= maxMarks) return counts;
 			}
-			const found =
-				((bits & spaced) !== 0 && !inWord ? this.#match(text, units, i, end, spaced) : 0) ||
-				((bits & unspaced) !== 0 ? this.#match(text, units, i, end, unspaced) : 0);
-			if (found === 0) {
-				inWord = (bits & letter) !== 0;
-				i++;
-				continue;
-			}
-			(counts[(found & 7) - 1] as number)++;
-			i += found >> 3;
-			inWord = ((classes[units[i - 1] as number] as number) & letter) !== 0;
-			if (++marks >= maxMarks) break;
 		}
 		return counts;
+	}
+
+	/** Whether the character before a position is a letter, and not before the start of the range. */
+	#letterBefore(text: string, units: Uint16Array, at: number, start: number): boolean {
+		if (at <= start) return false;
+		const bits = this.#classes[units[at - 1] as number] as number;
+		if (bits !== lowHalf) return (bits & letter) !== 0;
+		return at - 1 > start && isLetterPair(text.codePointAt(at - 2) as number);
+	}
+
+	/** Returns the longest phrase that starts at a position, as #match does. */
+	#matchAt(text: string, units: Uint16Array, at: number, { start, end }: Span): number {
+		const bits = this.#classes[units[at] as number] as number;
+		const word = (bits & startsPhrase) !== 0 && !this.#letterBefore(text, units, at, start);
+		const found = word ? this.#match(text, units, at, end, wordRoot) : 0;
+		return found === 0 && (bits & startsUnspaced) !== 0 ? this.#match(text, units, at, end, unspacedRoot) : found;
 	}
 
 	/** Returns the fraction of word 4-grams that repeat earlier ones; null for fewer than four words. */
@@ -157,7 +181,7 @@ export class TraceCounter {
 			node = this.#next[node * this.#columns + symbol] as number;
 			if (node === 0) break;
 			const behavior = this.#end[node] as number;
-			if (behavior !== 0 && (root === unspaced || !this.#letterAt(text, i + 1, end))) {
+			if (behavior !== 0 && (root === unspacedRoot || !this.#letterAt(text, i + 1, end))) {
 				best = (i + 1 - from) * 8 + behavior;
 			}
 		}
@@ -170,6 +194,34 @@ export class TraceCounter {
 		if (code < 0xd800 || code > 0xdbff) return ((this.#classes[code] as number) & letter) !== 0;
 		return isLetter(text.codePointAt(at) as number);
 	}
+}
+
+/** Nodes of the tries that are their roots. */
+const wordRoot = 1;
+const unspacedRoot = 2;
+
+/** Row of likelyPrefixes to start with. */
+const likelyRoot = 2;
+
+/**
+ * Returns an automaton that reads the first symbols at a position and ends in row 1 if a whole-word phrase can start with
+ * them, or in row 0. Row + symbol -> row, where rows are multiples of `columns`.
+ * @param next, end the tries of TraceCounter
+ */
+function likelyPrefixes(next: Uint16Array, end: Uint8Array, columns: number): Int32Array {
+	const rows: number[] = [...new Array(columns).fill(0), ...new Array(columns).fill(columns)];
+	const add = (node: number, depth: number): number => {
+		if (node === 0) return 0;
+		if (end[node] !== 0 || depth === prefixLength) return columns;
+		const row = rows.length;
+		for (let symbol = 0; symbol < columns; symbol++) rows.push(0);
+		for (let symbol = 0; symbol < columns; symbol++) {
+			rows[row + symbol] = add(next[node * columns + symbol] as number, depth + 1);
+		}
+		return row;
+	};
+	add(wordRoot, 0);
+	return Int32Array.from(rows);
 }
 
 function isLetterPair(code: number): boolean {
