@@ -161,13 +161,10 @@ const countRepeats = defineFunction(
 	},
 );
 
-/**
- * Finds the likely places until `end`, and returns their number. `before`: classes of the code unit before `at`. `root`:
- * row of `likely` to start with.
- */
+/** Finds the likely places until `end`, and returns their number. `root`: row of `likely` to start with. */
 const findPlaces = defineFunction(
-	{ parameters: ['at', 'end', 'before', 'root'], integers: ['bits', 'found', 'kept', 'k', 'row'] },
-	({ at, end, before, root, bits, found, kept, k, row }) => {
+	{ parameters: ['at', 'end', 'root'], integers: ['before', 'bits', 'found', 'kept', 'k', 'row'] },
+	({ at, end, root, before, bits, found, kept, k, row }) => {
 		const next = (from: Code, position: number) =>
 			loadInt(i32.add(from, i32.shiftLeft(loadByte(loadShort(at.value, 2 * position), symbols), int(2))), likely);
 		const starts = i32.or(
@@ -296,8 +293,8 @@ export class TextScanner {
 	 * Finds the positions in a block where a phrase can start, and returns their number. It includes all where one does.
 	 * @param root offset of the row of `likely` to start with
 	 */
-	findPlaces(start: number, end: number, before: number, root: number): number {
-		return this.#wasm.findPlaces(units + 2 * start, units + 2 * end, before, root);
+	findPlaces(start: number, end: number, root: number): number {
+		return this.#wasm.findPlaces(units + 2 * start, units + 2 * end, root);
 	}
 }
 

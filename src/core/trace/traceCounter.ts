@@ -136,8 +136,7 @@ export class TraceCounter {
 		let free = range.start;
 		for (let block = range.start; block < range.end; block += blockLength) {
 			const end = Math.min(range.end, block + blockLength);
-			const before = block > range.start ? (this.#classes[units[block - 1] as number] as number) : 0;
-			const found = scanner.findPlaces(block, end, before, this.#likelyRoot);
+			const found = scanner.findPlaces(block, end, this.#likelyRoot);
 			for (let k = 0; k < found; k++) {
 				const at = places[k] as number;
 				const match = at < free ? 0 : this.#matchAt(text, units, at, range);
