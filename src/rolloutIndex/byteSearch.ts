@@ -112,12 +112,15 @@ export class ByteSearch {
 	readonly #find: Find;
 	readonly #memory: Uint8Array;
 	#sequence: Sequence | null = null;
+	/** Whether it uses SIMD instructions. */
+	readonly simd: boolean;
 	/** Files can be read into this window. */
 	readonly window: Buffer;
 
 	/** @param simd whether to use WebAssembly if it is available */
 	constructor(simd = true) {
 		const made = simd ? instantiate({ find }, memoryBytes) : null;
+		this.simd = made !== null;
 		const buffer = made === null ? new ArrayBuffer(memoryBytes) : made.memory.buffer;
 		this.#memory = new Uint8Array(buffer);
 		this.#find = made === null ? (...places) => findByByte(this.#memory, ...places) : made.find;

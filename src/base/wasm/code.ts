@@ -14,7 +14,9 @@ export interface Local {
 	set(value: Code): Code;
 }
 
+/** Encodes an integer from 0 to 2^32 - 1. */
 export function unsigned(value: number): number[] {
+	if (value >>> 0 !== value) throw new RangeError(`${value} is not an unsigned 32-bit integer`);
 	return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...unsigned(value >>> 7)];
 }
 

@@ -27,13 +27,13 @@ export function defineFunction<Name extends string>(
 		{ value: [0x20, ...unsigned(i)], set: (value) => [...value, 0x21, ...unsigned(i)] },
 	]);
 	const body = statements(Object.fromEntries(locals) as Record<Name, Local>).flat();
-	const declared = [integers.length, types.i32, vectors.length, types.v128];
+	const declared = [...unsigned(integers.length), types.i32, ...unsigned(vectors.length), types.v128];
 	return { parameters: parameters.length, code: [2, ...declared, ...body, 0x00, 0x0b] };
 }
 
 /** TypeScript declares it only in its DOM library. */
 const { WebAssembly } = globalThis as unknown as {
-	readonly WebAssembly: {
+	readonly WebAssembly?: {
 		readonly Module: new (bytes: Uint8Array) => object;
 		readonly Instance: new (module: object) => { readonly exports: Record<string, unknown> };
 	};
@@ -46,8 +46,8 @@ export type WasmInstance<Name extends string> = { readonly memory: { readonly bu
 >;
 
 /**
- * Returns an instance with its own memory, or null if there is no memory for it: 8 GiB of addresses are reserved, which
- * some machines limit.
+ * Returns an instance with its own memory, or null without WebAssembly or if there is no memory for it: 8 GiB of addresses
+ * are reserved, which some machines limit.
  * @param functions by name
  * @param bytes size of the memory, rounded up to pages of 64 KiB
  */
@@ -55,11 +55,13 @@ export function instantiate<Name extends string>(
 	functions: Readonly<Record<Name, WasmFunction>>,
 	bytes: number,
 ): WasmInstance<Name> | null {
+	if (WebAssembly === undefined) return null;
+	const module = new WebAssembly.Module(assemble(functions, Math.ceil(bytes / pageBytes)));
 	try {
-		const module = new WebAssembly.Module(assemble(functions, Math.ceil(bytes / pageBytes)));
 		return new WebAssembly.Instance(module).exports as unknown as WasmInstance<Name>;
-	} catch {
-		return null;
+	} catch (error) {
+		if (error instanceof RangeError) return null;
+		throw error;
 	}
 }
 
@@ -69,7 +71,10 @@ function assemble(functions: Readonly<Record<string, WasmFunction>>, pages: numb
 		const content = list(items);
 		return [id, ...unsigned(content.length), ...content];
 	};
-	const name = (text: string) => [text.length, ...Array.from(text, (character) => character.charCodeAt(0))];
+	const name = (text: string) => [
+		...unsigned(text.length),
+		...Array.from(text, (character) => character.charCodeAt(0)),
+	];
 	const all = Object.entries(functions);
 	return Uint8Array.from([
 		...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],

@@ -44,6 +44,8 @@ export const lowHalf = 8;
 /** Minimum number of slots for n-grams, and minimum per n-gram, so that the first one is usually free. */
 const smallestTable = 512;
 const slotsPerNgram = 2;
+/** Maximum number of occupied slots to skip, per slot. Usually, one is skipped for every two to four n-grams. */
+const skipsPerSlot = 16;
 const largestTable = 2 ** Math.ceil(Math.log2(slotsPerNgram * maxWords));
 const largestLikely = 16 * pageBytes;
 
@@ -65,6 +67,8 @@ const memoryBytes = units + 2 * (longestText + prefixLength);
  * takes longer than all other instructions. So values are always stored, and overwritten if they do not count.
  */
 
+/** FNV-1a, on code units. */
+const hashStart = 0x811c9dc5;
 const hashPrime = 0x01000193;
 
 const not = (value: Code) => i32.xor(value, int(-1));
@@ -90,7 +94,8 @@ const hashWords = defineFunction(
 				storeInt(word.value, hash.value),
 				ends.set(i32.shiftRight(unit.value, int(31))),
 				word.set(i32.add(word.value, i32.and(i32.and(not(between.value), ends.value), int(4)))),
-				hash.set(i32.and(i32.multiply(i32.xor(hash.value, unit.value), int(hashPrime)), not(ends.value))),
+				hash.set(i32.multiply(i32.xor(hash.value, unit.value), int(hashPrime))),
+				hash.set(i32.or(i32.and(hash.value, not(ends.value)), i32.and(int(hashStart), ends.value))),
 				between.set(ends.value),
 				at.set(i32.add(at.value, int(2))),
 			),
@@ -113,14 +118,15 @@ function mixed(hash: Code, variable: Local): Code[] {
 /**
  * Counts the n-grams of the words until `end` that repeat earlier ones. `mask`: address of the table's last slot,
  * relative to the table, which must be empty. Each slot has the two halves of an n-gram's 64-bit hash, of which the
- * second is not zero.
+ * second is not zero. Returns -1 after `most` occupied slots were skipped, which only happens if the words were chosen
+ * for that.
  */
 const countRepeats = defineFunction(
 	{
-		parameters: ['end', 'mask'],
+		parameters: ['end', 'mask', 'most'],
 		integers: ['word', 'a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'b3', 'b4', 'a', 'b', 'slot', 'stored', 'repeats'],
 	},
-	({ end, mask, word, a1, a2, a3, a4, b1, b2, b3, b4, a, b, slot, stored, repeats }) => {
+	({ end, mask, most, word, a1, a2, a3, a4, b1, b2, b3, b4, a, b, slot, stored, repeats }) => {
 		// Two different hashes for each word, because sums of the same one could cancel out in both halves.
 		const read = (first: Local, second: Local) => [
 			...mixed(loadInt(word.value), first),
@@ -151,6 +157,8 @@ const countRepeats = defineFunction(
 					),
 					slot.set(place(i32.add(slot.value, int(8)))),
 					stored.set(loadInt(slot.value, table + 4)),
+					most.set(i32.subtract(most.value, int(1))),
+					when(i32.isZero(most.value), giveBack(int(-1))),
 				),
 				repeats.set(i32.add(repeats.value, i32.notEqual(stored.value, int(0)))),
 				storeInt(slot.value, a.value, table),
@@ -231,7 +239,7 @@ export class TextScanner {
 		this.places = new Int32Array(buffer, places, blockLength + 1);
 	}
 
-	/** Returns null if there is no memory for it. */
+	/** Returns null without WebAssembly, or if there is no memory for it. */
 	static create(copy: CopyUnits = copyUnits): TextScanner | null {
 		const wasm = instantiate(functions, memoryBytes);
 		return wasm === null ? null : new TextScanner(wasm, copy);
@@ -251,7 +259,7 @@ export class TextScanner {
 		const integers = this.#integers;
 		const last = (words >> 2) + maxWords;
 		let word = words >> 2;
-		let hash = 0;
+		let hash = hashStart;
 		let between = -1;
 		for (let at = 0; at < length && word < last; ) {
 			// Words and spaces alternate, so this many code units have at most as many words as there is memory for.
@@ -272,7 +280,7 @@ export class TextScanner {
 			if (between === 0) integers[word++] = hash;
 			const character = isPair ? 0x10000 + ((unit & 0x3ff) << 10) + ((this.units[at + 1] as number) & 0x3ff) : unit;
 			if (word < last) integers[word++] = Math.imul(character + 0x51ed, 0x2c1b3c6d);
-			hash = 0;
+			hash = hashStart;
 			between = -1;
 			at += isPair ? 2 : 1;
 		}
@@ -280,13 +288,16 @@ export class TextScanner {
 		return word - (words >> 2);
 	}
 
-	/** Counts the n-grams of the words of the last call of `hashWords` that repeat earlier ones. */
+	/**
+	 * Counts the n-grams of the words of the last call of `hashWords` that repeat earlier ones. Returns -1 if it would take
+	 * too long, because many of the hashes were made similar on purpose.
+	 */
 	countRepeats(count: number): number {
 		const ngrams = count - ngram + 1;
 		let slots = smallestTable;
 		while (slots < slotsPerNgram * ngrams) slots *= 2;
 		this.#integers.fill(0, table >> 2, (table >> 2) + 2 * slots);
-		return this.#wasm.countRepeats(words + 4 * count, 8 * (slots - 1));
+		return this.#wasm.countRepeats(words + 4 * count, 8 * (slots - 1), skipsPerSlot * slots);
 	}
 
 	/**

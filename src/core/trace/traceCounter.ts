@@ -129,7 +129,8 @@ export class TraceCounter {
 		return this.#loadedBehaviors(text, scanner, range);
 	}
 
-	#loadedBehaviors(text: string, scanner: TextScanner, range: Span): number[] {
+	#loadedBehaviors(text: string, scanner: TextScanner, { start, end: wanted }: Span): number[] {
+		const range = { start, end: Math.min(wanted, text.length) };
 		const counts = new Array<number>(behaviors.length).fill(0);
 		const { units, places } = scanner;
 		let marks = 0;
@@ -191,7 +192,8 @@ export class TraceCounter {
 		if (at >= end) return false;
 		const code = text.charCodeAt(at);
 		if (code < 0xd800 || code > 0xdbff) return ((this.#classes[code] as number) & letter) !== 0;
-		return isLetter(text.codePointAt(at) as number);
+		// A pair that the end splits is not a letter.
+		return at + 1 < end && isLetter(text.codePointAt(at) as number);
 	}
 }
 

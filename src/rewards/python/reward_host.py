@@ -15,7 +15,7 @@ if __name__ == "__main__":
     own = os.path.dirname(os.path.abspath(__file__))
     sys.path = [path for path in sys.path if path != own]
     sys.path.insert(0, own)
-    # Modules are not compiled in advance, so import only those that are needed.
+    # Sandboxes do not keep bytecode, so each start compiles what is imported here.
     if sys.argv[1:2] == ["--once"]:
         from _reward_host import once as host
     elif sys.argv[1:2] == ["--episode"]:

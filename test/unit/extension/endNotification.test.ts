@@ -163,7 +163,7 @@ test('resuming right after an end hides neither that end nor the next one', limi
 	assert.equal(window.shown.length, 2);
 });
 
-test('the end of a stage is reported by its pipeline, unless the user started the stage on its own', limit, async () => {
+test('the end of a stage is reported by its pipeline, unless the stage was started on its own', limit, async () => {
 	const { ends, see, shown, shownOf } = openWindow();
 	const stage = '/runs/p/stage-of-p';
 	see('running', 1, true, stage);

@@ -28,6 +28,8 @@ for (const [name, search] of [
 	describe(`searching bytes ${name}`, () => checks(search));
 }
 
+it('uses WebAssembly if it is available', () => assert.ok(new ByteSearch().simd && !new ByteSearch(false).simd));
+
 function checks(search: ByteSearch): void {
 	it('gives the same positions as a comparison of each byte, in the window and in other memory', () => {
 		const random = Random.of(6, 'bytes');

@@ -92,7 +92,21 @@ describe('WebAssembly functions', () => {
 		assert.throws(() => wasm?.sum(pageBytes, pageBytes + 8), /out of bounds/);
 	});
 
-	it('are not instantiated with more memory than there can be', () => {
-		assert.equal(instantiate({}, 2 ** 40), null);
+	it('can have many variables', () => {
+		const names = Array.from({ length: 200 }, (_, i) => `v${i}`);
+		const last = defineFunction({ parameters: ['a'], integers: names }, (locals) => [
+			locals.v199?.set(locals.a?.value ?? []) ?? [],
+			code.giveBack(locals.v199?.value ?? []),
+		]);
+		assert.equal(instantiate({ ['x'.repeat(200)]: last }, pageBytes)?.['x'.repeat(200)]?.(7), 7);
+	});
+
+	it('are rejected if they are invalid or need more memory than can be declared', () => {
+		assert.throws(
+			() => instantiate({ bad: { parameters: 0, code: [0, 0x6a, 0x0b] } }, pageBytes),
+			/not enough arguments/,
+		);
+		assert.throws(() => instantiate({}, 2 ** 33), { name: 'CompileError' });
+		assert.throws(() => instantiate({}, 2 ** 49), RangeError);
 	});
 });

@@ -53,7 +53,38 @@ function randomText(random: Random): string {
 	return text;
 }
 
+/** Returns words whose n-grams are all stored in the first slots of the table. */
+function crowdedWords(count: number): string {
+	const mixed = (hash: number): number => {
+		const once = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
+		const twice = Math.imul(once ^ (once >>> 15), 0x846ca68b);
+		return twice ^ (twice >>> 16);
+	};
+	const letters = [...'abcdefghijklmnopqrstuvwxyz'];
+	const words = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => a + b + c)));
+	const hashes = words.map((word) => {
+		let hash = 0x811c9dc5;
+		for (const letter of word) hash = Math.imul(hash ^ letter.charCodeAt(0), 0x01000193);
+		return [mixed(hash), mixed(hash ^ 0x5bd1e995)] as const;
+	});
+	const sum = (picked: readonly number[], half: 0 | 1, factors: readonly number[]) =>
+		picked.reduce((total, word, i) => (total + Math.imul(hashes[word]?.[half] ?? 0, factors[i] as number)) | 0, 0);
+	const picked = [1, 2, 3];
+	for (let next = 7; picked.length < count; next = ((picked.at(-1) as number) + 1) % words.length) {
+		const last = picked.slice(-3);
+		for (let tries = 0; tries < words.length; tries++, next = (next + 1) % words.length) {
+			const first = sum([...last, next], 0, [0x9e3779b1, 0x85ebca6b, 0xc2b2ae35, 0x27d4eb2f]);
+			const second = sum([...last, next], 1, [0x165667b1, 0x2c1b3c6d, 0x297a2d39, 0x7f4a7c15]) | 1;
+			if (((first ^ (first >>> 15) ^ (second >>> 7)) & 0x7fff) < 512) break;
+		}
+		picked.push(next);
+	}
+	return picked.map((word) => words[word]).join(' ');
+}
+
 describe('table-based trace counts', () => {
+	it('use WebAssembly', () => assert.notEqual(TextScanner.create(), null));
+
 	it('match the behaviors found by regular expressions', () => {
 		const random = Random.of(1, 'behaviours');
 		let found = 0;
@@ -107,6 +138,39 @@ describe('table-based trace counts', () => {
 					`${at}`,
 				);
 			}
+		}
+	});
+
+	it('distinguish words that differ only in control characters', () => {
+		for (const text of [
+			'a b c d \0a b c d',
+			`a b c ${Array.from({ length: 100 }, (_, i) => '\0'.repeat(i + 4)).join(' ')}`,
+		]) {
+			for (const each of counters) assert.equal(each.repetition(text), findRepetition(text).share);
+		}
+	});
+
+	it('take linear time for n-grams with similar hashes', () => {
+		// Each word is chosen so that its n-gram is stored near the others.
+		const scanner = TextScanner.create();
+		assert.ok(scanner !== null);
+		const each = new TraceCounter(scanner);
+		const text = crowdedWords(20_000);
+		scanner.load(text);
+		const words = scanner.hashWords(text.length, () => false);
+		assert.equal(scanner.countRepeats(words), -1);
+		assert.equal(each.repetition(text), findRepetition(text).share);
+	});
+
+	it('ignore what follows the range and the text', () => {
+		const text = "LET'S TRY the VERIFYING\ud801\udc00, verifying";
+		for (let end = 0; end <= text.length; end++) {
+			const expected = Object.values(countBehaviors(findBehaviors(text.slice(0, end))));
+			for (const each of counters) assert.deepEqual(each.countBehaviors(text, { start: 0, end }), expected, `${end}`);
+		}
+		for (const each of counters) {
+			each.countBehaviors('x wait. let me check. '.repeat(50), { start: 0, end: 10 });
+			assert.deepEqual(each.countBehaviors('a', { start: 0, end: 100 }), [0, 0, 0, 0, 0]);
 		}
 	});
 
