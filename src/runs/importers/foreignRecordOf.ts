@@ -23,13 +23,14 @@ function stalledNote(reached: number, total: number | null): string {
 
 /** Creates a run record from a foreign run's files. The record has no process, because there is none to check. */
 export function foreignRecordOf({ folder, format, facts, times, step }: RunSigns): AnyRunRecord {
-	const { created, updated, working } = runTimes(times);
+	const { created, updated: active, working } = runTimes(times);
+	const updated = facts.ended ?? active;
 	const { totalSteps: total = null, open = false } = facts;
 	const reached = Math.max(step ?? -1, facts.reached ?? -1);
 	const over = format.hasSteps ? total !== null && reached >= total : !open;
-	const active = format.hasSteps ? working : Math.abs(times.now - updated) < quietSeconds;
+	const writing = format.hasSteps ? working : Math.abs(times.now - updated) < quietSeconds;
 	const incomplete = open || (total !== null && reached >= 0);
-	const status = facts.status ?? (over ? 'finished' : active ? 'running' : incomplete ? 'stopped' : 'finished');
+	const status = facts.status ?? (over ? 'finished' : writing ? 'running' : incomplete ? 'stopped' : 'finished');
 	const stalled = facts.status === undefined && status === 'stopped';
 	return {
 		format: 1,

@@ -233,6 +233,8 @@ export interface RunFacts {
 	readonly name?: string;
 	/** Seconds since the epoch. */
 	readonly created?: number;
+	/** When the run ended, in seconds since the epoch, if the program records it. Files can be copied later. */
+	readonly ended?: number;
 	readonly totalSteps?: number | null;
 	/** How the run ended, if the program records it. */
 	readonly status?: Extract<RunStatus, 'finished' | 'stopped' | 'crashed'>;

@@ -3,6 +3,7 @@ import type { ForeignRollout } from '../foreignRecord.ts';
 import { fieldsOf, listOf, numberOf, textOf } from '../foreignValues.ts';
 import type { RolloutFiles, RunEvidence, RunFacts, RunFormat } from '../runFormat.ts';
 import { topKeys } from '../topKeys.ts';
+import { secondsOf } from './inspectEvents.ts';
 import { inspectSample, inspectSummary } from './inspectSample.ts';
 
 /*
@@ -22,6 +23,7 @@ interface LogHeader {
 	readonly model: string | null;
 	readonly version: string | null;
 	readonly created: number | null;
+	readonly ended: number | null;
 	/** Means that Inspect computed, such as "match accuracy 0.8". */
 	readonly results: readonly string[];
 	readonly status: string | null;
@@ -37,7 +39,6 @@ interface Learned {
 function headerOf(record: unknown): LogHeader {
 	const header = fieldsOf(record);
 	const spec = fieldsOf(header?.eval);
-	const created = Date.parse(textOf(spec?.created) ?? '');
 	const scores = listOf(fieldsOf(header?.results)?.scores).map(fieldsOf);
 	const results = scores.flatMap((score) =>
 		Object.entries(fieldsOf(score?.metrics) ?? {}).flatMap(([name, metric]) => {
@@ -49,7 +50,8 @@ function headerOf(record: unknown): LogHeader {
 		task: textOf(spec?.task),
 		model: textOf(spec?.model),
 		version: textOf(fieldsOf(spec?.packages)?.inspect_ai),
-		created: Number.isNaN(created) ? null : created / 1000,
+		created: secondsOf(spec?.created),
+		ended: secondsOf(fieldsOf(header?.stats)?.completed_at),
 		results: results.slice(0, 5),
 		status: textOf(header?.status),
 	};
@@ -86,7 +88,7 @@ async function learn(folder: FolderView, evidence: RunEvidence): Promise<Learned
 /** Samples of a large log are read one at a time. */
 const textLog = {
 	form: 'json',
-	inParts: { list: 'samples', beside: ['version', 'status', 'eval', 'results'] },
+	inParts: { list: 'samples', beside: ['version', 'status', 'eval', 'results', 'stats'] },
 } as const;
 
 const started = { form: 'zip', members: '_journal/start.json' } as const;
@@ -147,13 +149,20 @@ function described({ logs, headers }: Learned): RunFacts {
 		if (values.length > 0) versions[name] = values.join(', ');
 	}
 	const created = headers.flatMap((header) => header.created ?? []);
+	const ended = headers.flatMap((header) => header.ended ?? []);
 	const notes = headers.flatMap(({ task, model, results, status }) => {
 		const of = [task ?? 'a task', ...(model === null ? [] : [`(${model})`])].join(' ');
 		if (results.length > 0) return [`Inspect's result for ${of}: ${results.join(', ')}.`];
 		return [`Inspect recorded no result for ${of}: its status is ${status ?? 'unknown'}.`];
 	});
 	if (logs > headers.length) notes.push(`The folder contains ${logs} logs; results for ${headers.length} are shown.`);
-	return { versions, notes, ...stateOf(headers), ...(created.length === 0 ? {} : { created: Math.min(...created) }) };
+	return {
+		versions,
+		notes,
+		...stateOf(headers),
+		...(created.length === 0 ? {} : { created: Math.min(...created) }),
+		...(ended.length === 0 || ended.length < logs ? {} : { ended: Math.max(...ended) }),
+	};
 }
 
 export const inspect: RunFormat = {

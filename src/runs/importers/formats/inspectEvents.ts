@@ -9,7 +9,7 @@ import type { TimedActivity } from '../timeline.ts';
 /** Maximum number of events to examine. */
 const maxEvents = 100_000;
 
-function secondsOf(value: unknown): number | null {
+export function secondsOf(value: unknown): number | null {
 	const time = Date.parse(textOf(value) ?? '');
 	return Number.isNaN(time) ? null : time / 1000;
 }

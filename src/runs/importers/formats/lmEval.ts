@@ -139,7 +139,13 @@ async function describe(folder: FolderView, learned: unknown): Promise<RunFacts>
 	const facts = { model: summary?.model_name ?? fieldsOf(summary?.config)?.model, lm_eval: summary?.lm_eval_version };
 	const versions = Object.entries(facts).flatMap(([name, value]) => (textOf(value) ? [[name, String(value)]] : []));
 	const created = numberOf(summary?.date);
-	return { versions: Object.fromEntries(versions), notes, ...(created === null ? {} : { created }) };
+	const seconds = Number.parseFloat(textOf(summary?.total_evaluation_time_seconds) ?? '');
+	return {
+		versions: Object.fromEntries(versions),
+		notes,
+		...(created === null ? {} : { created }),
+		...(created === null || !(seconds >= 0) ? {} : { ended: created + seconds }),
+	};
 }
 
 export const lmEval: RunFormat = {

@@ -34,7 +34,9 @@ interface Run {
 	readonly id: string;
 	readonly name: string;
 	readonly status: string;
+	/** Seconds since the epoch. */
 	readonly started: number | null;
+	readonly ended: number | null;
 }
 
 /** Values from the run that logged last keep their names; names from other runs start with the run's id. */
@@ -125,13 +127,14 @@ function runsOf(records: readonly unknown[]): Run[] {
 	return records.map(fieldsOf).flatMap((row: Fields | null) => {
 		const id = textOf(row?.run_uuid);
 		if (!row || id === null) return [];
-		const started = numberOf(row.start_time);
+		const [started, ended] = [numberOf(row.start_time), numberOf(row.end_time)];
 		return [
 			{
 				id,
 				name: textOf(row.name) || id,
 				status: textOf(row.status) ?? 'unknown',
 				started: started === null ? null : started / 1000,
+				ended: ended === null ? null : ended / 1000,
 			},
 		];
 	});
@@ -153,6 +156,7 @@ async function learn(folder: FolderView, evidence: RunEvidence): Promise<RunFact
 	return {
 		versions: { run: newest.name },
 		...(newest.started === null ? {} : { created: newest.started }),
+		...(newest.ended === null ? {} : { ended: newest.ended }),
 		...given('status', statuses[newest.status]),
 		open: newest.status === 'RUNNING',
 		notes: [`The database contains ${runs.length} ${runs.length === 1 ? 'run' : 'runs'}: ${listed.join(', ')}.`],

@@ -61,12 +61,13 @@ async function learn(folder: FolderView, evidence: RunEvidence): Promise<RunFact
 	if (!(await folder.has(header))) return { name: 'traces' };
 	const [record] = await evidence.records(header, { form: 'yaml' }, 1);
 	const meta = fieldsOf(record);
-	const started = numberOf(meta?.start_time);
+	const [started, ended] = [numberOf(meta?.start_time), numberOf(meta?.end_time)];
 	const status = statuses[integerOf(meta?.status) ?? 0];
 	const name = textOf(meta?.run_name);
 	return {
 		...(name === null || name === '' ? {} : { name }),
 		...(started === null ? {} : { created: started / 1000 }),
+		...(ended === null ? {} : { ended: ended / 1000 }),
 		...(status === undefined ? { open: integerOf(meta?.status) === 1 } : { status }),
 	};
 }

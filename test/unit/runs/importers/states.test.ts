@@ -78,6 +78,20 @@ describe('states of other programs’ runs', () => {
 		assert.equal((await stateOf(open, 700)).status, 'stopped');
 	});
 
+	it('end at the time that the program recorded, not when the files were copied', async () => {
+		for (const [name, created, updated] of [
+			['inspect', '2026-11-23T09:09:37.000Z', '2026-11-23T09:42:30.000Z'],
+			['inspect-tools', '2026-11-26T05:14:59.000Z', '2026-11-26T05:15:07.000Z'],
+			['lm-eval', '2026-11-26T05:23:39.179Z', '2026-11-26T05:23:44.601Z'],
+			['mlflow', '2026-11-26T05:37:16.138Z', '2026-11-26T05:37:16.514Z'],
+			['mlflow run', '2026-11-26T19:26:00.593Z', '2026-11-26T19:26:00.611Z'],
+		] as const) {
+			const record = await (await openRun(fixtureFolder(name))).record();
+			const times = [record.created, record.updated].map((time) => new Date(1000 * time).toISOString());
+			assert.deepEqual([record.status, ...times], ['finished', created, updated], name);
+		}
+	});
+
 	it('of a W&B run that ended are known', async () => {
 		assert.equal((await (await openRun(fixtureFolder('wandb'))).record()).status, 'finished');
 	});
