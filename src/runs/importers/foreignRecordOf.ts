@@ -23,9 +23,10 @@ function stalledNote(reached: number, total: number | null): string {
 
 /** Creates a run record from a foreign run's files. The record has no process, because there is none to check. */
 export function foreignRecordOf({ folder, format, facts, times, step }: RunSigns): AnyRunRecord {
-	const { created, updated: active, working } = runTimes(times);
-	const updated = facts.ended ?? active;
+	const { created, updated: lastActive, working } = runTimes(times);
 	const { totalSteps: total = null, open = false } = facts;
+	// A resumed run can still have the end of its first part.
+	const updated = (open ? null : facts.ended) ?? lastActive;
 	const reached = Math.max(step ?? -1, facts.reached ?? -1);
 	const over = format.hasSteps ? total !== null && reached >= total : !open;
 	const writing = format.hasSteps ? working : Math.abs(times.now - updated) < quietSeconds;

@@ -43,6 +43,21 @@ describe('states of other programs’ runs', () => {
 		assert.equal((await mlflow(5, 1)).status, 'stopped');
 	});
 
+	it('do not use the end of an earlier part of a run that was resumed', async () => {
+		const ended = `end_time: ${Date.now() - 3_600_000}\n`;
+		const files = { 'meta.yaml': meta(1, ended), 'metrics/loss': metric(1) };
+		assert.deepEqual(await stateOf(files, 1), { status: 'running', stalled: null });
+		assert.equal((await stateOf({ ...files, 'meta.yaml': meta(3, ended) }, 1)).status, 'finished');
+		const folder = await mkdtemp(join(tmpdir(), 'state-'));
+		try {
+			await writeFiles(folder, files);
+			const { updated } = await (await openRun(folder)).record();
+			assert.ok(Date.now() / 1000 - updated < 600, `${updated}`);
+		} finally {
+			await rm(folder, { recursive: true, force: true });
+		}
+	});
+
 	it('become stalled after six steps without an update, unless the run has ended', async () => {
 		assert.deepEqual(await mlflow(1, 50), { status: 'running', stalled: null });
 		assert.deepEqual(await mlflow(1, 70), {
