@@ -245,10 +245,11 @@ export class TextScanner {
 		return wasm === null ? null : new TextScanner(wasm, copy);
 	}
 
-	/** Replaces the current text. */
-	load(text: string): void {
-		if (text.length > longestText) throw new RangeError(`${text.length} code units`);
+	/** Replaces the current text. Returns false if the text is too long. */
+	load(text: string): boolean {
+		if (text.length > longestText) return false;
 		this.#copy(text, this.units);
+		return true;
 	}
 
 	/**
@@ -307,6 +308,12 @@ export class TextScanner {
 	findPlaces(start: number, end: number, root: number): number {
 		return this.#wasm.findPlaces(units + 2 * start, units + 2 * end, root);
 	}
+}
+
+/** Returns the lowercase of a code unit, if that is a single code unit, or the code unit itself. */
+export function lowercaseUnit(code: number): number {
+	const lower = String.fromCharCode(code).toLowerCase();
+	return lower.length === 1 ? lower.charCodeAt(0) : code;
 }
 
 function copyUnits(text: string, copied: Uint16Array): void {

@@ -5,7 +5,7 @@ import { RepetitionCounter } from './repetitionCounter.ts';
 import {
 	blockLength,
 	letter,
-	longestText,
+	lowercaseUnit,
 	lowHalf,
 	prefixLength,
 	startsPhrase,
@@ -60,11 +60,8 @@ export class TraceCounter {
 		this.#repetition = new RepetitionCounter(scanner);
 		this.#classes = scanner?.classes ?? new Uint8Array(0x10000);
 		this.#symbol = scanner?.symbols ?? new Uint8Array(0x10000);
-		const lower = new Uint16Array(0x10000);
 		for (let code = 0; code < 0x10000; code++) {
 			const character = String.fromCharCode(code);
-			const other = character.toLowerCase();
-			lower[code] = other.length === 1 ? other.charCodeAt(0) : code;
 			if (code >= 0xdc00 && code <= 0xdfff) this.#classes[code] = lowHalf;
 			else if (/[\p{L}\p{N}_]/u.test(character)) this.#classes[code] = letter;
 		}
@@ -76,7 +73,7 @@ export class TraceCounter {
 		this.#columns = codes.size + 1;
 		const symbols = new Map([...codes].map((code, i) => [code, i + 1]));
 		for (let code = 0; code < 0x10000; code++) {
-			this.#symbol[code] = symbols.get(code === 0x2019 ? 0x27 : (lower[code] as number)) ?? 0;
+			this.#symbol[code] = symbols.get(code === 0x2019 ? 0x27 : lowercaseUnit(code)) ?? 0;
 		}
 		const next: number[] = new Array(3 * this.#columns).fill(0);
 		const end = [0, 0, 0];
@@ -110,10 +107,9 @@ export class TraceCounter {
 	/** Counts behaviors in the thinking and measures repetition in the whole text. */
 	count(text: string, thinking: Span): TraceCounts {
 		const scanner = this.#scanner;
-		if (scanner === null || text.length > longestText) {
+		if (!scanner?.load(text)) {
 			return { behaviors: this.countBehaviors(text, thinking), repetition: this.repetition(text) };
 		}
-		scanner.load(text);
 		const { share, ngrams } = this.#repetition.loadedRepeats(text, scanner);
 		return { behaviors: this.#loadedBehaviors(text, scanner, thinking), repetition: ngrams === 0 ? null : share };
 	}
@@ -121,11 +117,10 @@ export class TraceCounter {
 	/** Counts each behavior in a range of the text. */
 	countBehaviors(text: string, range: Span): number[] {
 		const scanner = this.#scanner;
-		if (scanner === null || text.length > longestText) {
+		if (!scanner?.load(text)) {
 			const found = countBehaviors(findBehaviors(text.slice(range.start, range.end)));
 			return behaviors.map((behavior) => found[behavior]);
 		}
-		scanner.load(text);
 		return this.#loadedBehaviors(text, scanner, range);
 	}
 

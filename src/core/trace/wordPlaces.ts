@@ -4,6 +4,8 @@ import type { Span } from './trace.ts';
 const unspaced =
 	'\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}';
 const word = new RegExp(`[${unspaced}]|[^\\s${unspaced}]+`, 'gu');
+/** Matches a character of a script without spaces. */
+export const unspacedCharacter = new RegExp(`[${unspaced}]`, 'u');
 /** What ends a word. Unlike `word`, it cannot overflow the stack on words of millions of characters. */
 const boundary = new RegExp(`[\\s${unspaced}]`, 'gu');
 /** Length of text up to which `word` is used, which is faster. */

@@ -33,6 +33,12 @@ export function textOf(value: unknown): string | null {
 	return typeof value === 'string' ? value : null;
 }
 
+/** Returns the time of a date in text, in seconds since the epoch. */
+export function secondsOf(value: unknown): number | null {
+	const time = Date.parse(textOf(value) ?? '');
+	return Number.isNaN(time) ? null : time / 1000;
+}
+
 /** Returns whether a completion was truncated according to its finish reason, or null if none is recorded. */
 export function truncatedBy(finishReason: unknown): boolean | null {
 	const reason = textOf(finishReason);

@@ -12,6 +12,7 @@ import {
 	numberOf,
 	parsedJson,
 	scoresOf,
+	secondsOf,
 	textOf,
 	truncatedBy,
 	weightsSpan,
@@ -171,9 +172,8 @@ export function artHistory(record: unknown): readonly ForeignMetrics[] | string 
 	if (!row) return 'is not an object';
 	const step = integerOf(row.step) ?? integerOf(row.training_step);
 	if (step === null) return 'has no step';
-	const recorded = Date.parse(textOf(row.recorded_at) ?? '');
 	const values = scoresOf(row, (name) => name !== 'step' && name !== 'training_step' && name !== 'recorded_at');
-	return [{ step, time: Number.isNaN(recorded) ? null : recorded / 1000, values }];
+	return [{ step, time: secondsOf(row.recorded_at), values }];
 }
 
 const forms = [

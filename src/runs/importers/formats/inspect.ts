@@ -1,9 +1,8 @@
 import type { FolderView } from '../folderView.ts';
 import type { ForeignRollout } from '../foreignRecord.ts';
-import { fieldsOf, listOf, numberOf, textOf } from '../foreignValues.ts';
+import { fieldsOf, listOf, numberOf, secondsOf, textOf } from '../foreignValues.ts';
 import type { RolloutFiles, RunEvidence, RunFacts, RunFormat } from '../runFormat.ts';
 import { topKeys } from '../topKeys.ts';
-import { secondsOf } from './inspectEvents.ts';
 import { inspectSample, inspectSummary } from './inspectSample.ts';
 
 /*

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, listOf, numberOf, textOf } from '../foreignValues.ts';
+import { type Fields, fieldsOf, listOf, numberOf, secondsOf, textOf } from '../foreignValues.ts';
 import type { TimedActivity } from '../timeline.ts';
 
 /*
@@ -8,11 +8,6 @@ import type { TimedActivity } from '../timeline.ts';
 
 /** Maximum number of events to examine. */
 const maxEvents = 100_000;
-
-export function secondsOf(value: unknown): number | null {
-	const time = Date.parse(textOf(value) ?? '');
-	return Number.isNaN(time) ? null : time / 1000;
-}
 
 function activityOf(event: Fields, kind: TimedActivity['kind'], name: string | null): TimedActivity | null {
 	const start = secondsOf(event.timestamp);

@@ -14,6 +14,7 @@ import {
 	parsedJson,
 	scoreOf,
 	scoresOf,
+	secondsOf,
 	sumOf,
 	textOf,
 } from '../foreignValues.ts';
@@ -53,11 +54,6 @@ interface Learned {
 
 const runOf = (row: Fields) => textOf(row.run_id) ?? textOf(row.run_name) ?? '';
 
-function timeOf(value: unknown): number | null {
-	const time = Date.parse(textOf(value) ?? '');
-	return Number.isNaN(time) ? null : time / 1000;
-}
-
 /** trackio stores NaN and the infinities as text. */
 const notFinite: ReadonlySet<unknown> = new Set(['NaN', 'Infinity', '-Infinity']);
 
@@ -92,7 +88,7 @@ function metricsOf(record: unknown): readonly ForeignMetrics[] | string {
 		if (typeof value === 'number' || typeof value === 'bigint') values[`${prefix}${name}`] = numberOf(value);
 		else if (notFinite.has(value)) values[`${prefix}${name}`] = null;
 	}
-	return [{ step, time: timeOf(row.timestamp), values }];
+	return [{ step, time: secondsOf(row.timestamp), values }];
 }
 
 /** A conversation logged with trackio.Trace. */
@@ -193,7 +189,8 @@ async function learn(folder: FolderView, evidence: RunEvidence): Promise<Learned
 		if (file === undefined || runs.length > 0) continue;
 		for (const record of await evidence.records(file.path, shape, maxRuns)) {
 			const row = fieldsOf(record);
-			if (row) runs.push({ id: runOf(row), name: textOf(row.run_name) ?? runOf(row), created: timeOf(row.created_at) });
+			if (row)
+				runs.push({ id: runOf(row), name: textOf(row.run_name) ?? runOf(row), created: secondsOf(row.created_at) });
 		}
 	}
 	const times = runs.map(({ created }) => created ?? 0);
