@@ -27,7 +27,7 @@ export async function launchSettings(extension: vscode.Uri): Promise<Pick<StartO
 		throw new Failure(
 			'missing',
 			`The setting reasoningLab.node.path is ${node}, which does not exist.`,
-			'Correct the path.',
+			'Check the path.',
 		);
 	}
 	return { engine, node };

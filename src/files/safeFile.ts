@@ -52,7 +52,7 @@ export async function openNamed(path: string, what = path, flags: number = const
 	const handle = await open(path, flags | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
 		const { code } = error as { code?: unknown };
 		if (code === 'ENOENT')
-			throw new Failure('missing', `${what} does not exist.`, 'Correct the path.', { cause: error });
+			throw new Failure('missing', `${what} does not exist.`, 'Check the path.', { cause: error });
 		// ENXIO: a socket.
 		if (code === 'ENXIO') throw notRegular(what);
 		throw Failure.from(error, `${what} cannot be read`);

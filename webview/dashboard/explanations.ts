@@ -2,7 +2,7 @@ import { advantageKinds } from '../../src/core/grpo/advantages/advantageSettings
 import { describeMetric } from '../../src/core/metrics/catalog.ts';
 import { type MetricContext, type MetricInfo, stageTypes } from '../../src/core/metrics/metricInfo.ts';
 import type { DashboardRun } from '../../src/protocol/dashboardMessages.ts';
-import { type LossType, lossTypes } from '../../src/protocol/recipeKeys/groupStages.ts';
+import { type LossType, lossTypes } from '../../src/protocol/recipeKeys/lossTypes.ts';
 import type { ChartSpec } from '../lib/charts/chartSpec.ts';
 import type { Explanation } from '../lib/tooltip.ts';
 import { metricsOf } from './chartCatalog.ts';

@@ -1,4 +1,4 @@
-import type { LossType } from '../../protocol/recipeKeys/groupStages.ts';
+import type { LossType } from '../../protocol/recipeKeys/lossTypes.ts';
 
 /** Row properties needed to normalize the loss. */
 export interface LossRow {
@@ -38,7 +38,7 @@ export function countTokens(rows: readonly LossRow[]): number {
  * - `dr_grpo` 1 / (rows * max_completion_length): Dr. GRPO (Liu et al. 2025)
  * - `dapo`, `cispo`, `vespo` 1 / (tokens in the generation batch / steps_per_generation): DAPO (Yu et al. 2025)
  *   equation 8
- * - `luspo` 1 / rows, so that a completion counts in proportion to its length
+ * - `luspo` 1 / rows, so that a completion counts in proportion to its length (LUSPO, arXiv:2602.05261)
  *
  * Pass all rows of the update, including skipped ones, because they count in the denominators. All tokens in a row
  * share one weight; masked rows have weight 0.

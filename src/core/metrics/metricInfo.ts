@@ -1,4 +1,4 @@
-import type { LossType } from '../../protocol/recipeKeys/groupStages.ts';
+import type { LossType } from '../../protocol/recipeKeys/lossTypes.ts';
 import type { AdvantageKind } from '../grpo/advantages/advantageSettings.ts';
 
 /** All stage types. */

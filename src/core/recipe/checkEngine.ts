@@ -32,7 +32,7 @@ function checkKey(entry: KeySchema, key: string, group: Values, path: PathFault[
 	if (value === undefined) return;
 	const lack = entry.facts?.lacking?.[check.engine];
 	if (lack !== undefined && (lack.when?.(value, group) ?? value !== false)) {
-		check.report([...path, key], typeof lack.say === 'string' ? lack.say : lack.say(value));
+		check.report([...path, key], typeof lack.say === 'string' ? lack.say : lack.say(value, group));
 	}
 	checkValue(valueSchema(entry), value, [...path, key], check);
 }

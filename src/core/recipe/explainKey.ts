@@ -130,7 +130,7 @@ function explained({ parts, declared }: Found): ExplainedKey {
 
 function unsupportedOf(facts: KeyFacts | undefined): ExplainedKey['unsupported'] {
 	const entries = Object.entries(facts?.lacking ?? {}).map(([engine, { say }]) => {
-		return [engine, typeof say === 'string' ? say : say('VALUE')] as const;
+		return [engine, typeof say === 'string' ? say : say('VALUE', {})] as const;
 	});
 	return Object.fromEntries(entries);
 }

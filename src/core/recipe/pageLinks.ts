@@ -1,4 +1,8 @@
 import { type Node, parseTree } from 'jsonc-parser';
+import { advantageKeys } from '../../protocol/recipeKeys/groupStages.ts';
+import { ratioKeys } from '../../protocol/recipeKeys/ratioKeys.ts';
+import { samplerKeys } from '../../protocol/recipeKeys/samplerKeys.ts';
+import { tokenKeys } from '../../protocol/recipeKeys/tokenKeys.ts';
 
 /** Pages about algorithm families: file names in docs, without extension, and their titles. */
 export const docPages = {
@@ -11,6 +15,7 @@ export const docPages = {
 	environments: 'Environments',
 	visual: 'Training with images',
 	latent: 'Latent thoughts',
+	think: 'Thinking that grows',
 } as const;
 export type DocPage = keyof typeof docPages;
 
@@ -22,17 +27,9 @@ const ofTypes: ReadonlyMap<unknown, DocPage> = new Map<unknown, DocPage>([
 ]);
 
 const ofKeys: ReadonlyMap<unknown, DocPage> = new Map<unknown, DocPage>([
-	['importance_sampling_level', 'losses'],
-	['advantage_estimator', 'losses'],
-	['multi_objective_aggregation', 'losses'],
-	['top_entropy_quantile', 'losses'],
-	['clip_cov_ratio', 'losses'],
-	['kl_cov_ratio', 'losses'],
-	['use_adaptive_entropy', 'losses'],
-	['world_model_coeff', 'losses'],
-	['max_staleness', 'off-policy'],
-	['vllm_importance_sampling_correction', 'off-policy'],
-	['vllm_importance_sampling_mode', 'off-policy'],
+	...Object.keys({ ...ratioKeys, ...tokenKeys, ...advantageKeys }).map((key) => [key, 'losses'] as const),
+	...Object.keys(samplerKeys).map((key) => [key, 'off-policy'] as const),
+	['scale_rewards', 'losses'],
 	['credit_assignment', 'environments'],
 	['curriculum', 'curriculum'],
 	['active', 'curriculum'],
@@ -47,6 +44,18 @@ const ofRewards: ReadonlyMap<unknown, DocPage> = new Map<unknown, DocPage>([
 		(use) => [use, 'no-labels'] as const,
 	),
 	...['iou', 'classification'].map((use) => [use, 'visual'] as const),
+]);
+
+const ofTasks: ReadonlyMap<unknown, DocPage> = new Map<unknown, DocPage>([
+	['signs', 'think'],
+	['graph-path', 'latent'],
+]);
+
+/** Keys whose value has the link, and the pages of the values. */
+const ofValues: ReadonlyMap<unknown, ReadonlyMap<unknown, DocPage>> = new Map([
+	['type', ofTypes],
+	['use', ofRewards],
+	['task', ofTasks],
 ]);
 
 export interface PageLink {
@@ -71,12 +80,10 @@ export function pageLinks(text: string): PageLink[] {
 function linksOf({ children = [] }: Node): PageLink[] {
 	const type = children.find(({ children: [key] = [] }) => key?.value === 'type')?.children?.[1]?.value;
 	return children.flatMap(({ children: [key, value] = [] }) => {
-		const [node, page] =
-			key?.value === 'type'
-				? [value, ofTypes.get(type)]
-				: key?.value === 'use'
-					? [value, ofRewards.get(value?.value)]
-					: [key, key?.value === 'loss_type' ? ofTypes.get(type) : ofKeys.get(key?.value)];
+		const byValue = ofValues.get(key?.value);
+		const node = byValue === undefined ? key : value;
+		const page =
+			byValue?.get(value?.value) ?? (key?.value === 'loss_type' ? ofTypes.get(type) : ofKeys.get(key?.value));
 		return node === undefined || page === undefined ? [] : [{ offset: node.offset, length: node.length, page }];
 	});
 }

@@ -45,8 +45,8 @@ const icons: Readonly<Record<State, SearchPresentation['icon']>> = {
 
 const stateWords: Readonly<Record<State, string>> = {
 	running: 'running',
-	right: 'right',
-	wrong: 'wrong',
+	right: 'correct',
+	wrong: 'incorrect',
 	failed: 'failed',
 	ended: 'ended',
 	torn: 'interrupted',

@@ -25,15 +25,22 @@ export type PlaceKind = 'file' | 'data' | 'model' | 'package';
 export type Engine = 'embedded' | 'pytorch';
 
 /**
- * A value that an engine does not support. `when` is called with the value and its parent object, and `say` with the
- * value.
+ * A value that an engine does not support. Both functions are called with the value and its parent object.
  */
 export interface Lack {
 	/** Which values are unsupported; default: all except `false`. */
 	readonly when?: (value: unknown, group: Readonly<Record<string, unknown>>) => boolean;
 	/** One sentence that states the problem and how to fix it. */
-	readonly say: string | ((value: unknown) => string);
+	readonly say: string | ((value: unknown, group: Readonly<Record<string, unknown>>) => string);
 }
+
+/** Declares unsupported values by a function that returns the sentence for a value, or undefined if it is supported. */
+export const lackOf = (
+	find: (value: unknown, group: Readonly<Record<string, unknown>>) => string | undefined,
+): Lack => ({
+	when: (value, group) => find(value, group) !== undefined,
+	say: (value, group) => find(value, group) ?? 'Some combinations with other keys are not supported.',
+});
 
 export interface KeyFacts {
 	/**

@@ -1,5 +1,5 @@
 import { choice, count, flag, real } from './recipeFields.ts';
-import { bareKey, type KeyFacts, type Lack } from './recipeKey.ts';
+import { bareKey, type KeyFacts, type Lack, lackOf } from './recipeKey.ts';
 
 /** How ratios are kept within bounds, and whether they are per token or per completion. */
 export const correctionModes = ['token_truncate', 'token_mask', 'sequence_truncate', 'sequence_mask'] as const;
@@ -9,18 +9,28 @@ type Values = Readonly<Record<string, unknown>>;
 
 const correctionOff = ({ vllm_importance_sampling_correction: correct, max_staleness = 0 }: Values): boolean =>
 	!(correct ?? Number(max_staleness) > 0);
-const correctedOnly: Lack = {
-	when: (_, stage) => correctionOff(stage),
-	say: 'Only used with "vllm_importance_sampling_correction": true. Remove it.',
-};
+const correctedSay = 'Only used with "vllm_importance_sampling_correction": true. Remove it.';
+const correctedOnly: Lack = { when: (_, stage) => correctionOff(stage), say: correctedSay };
+const gmpoIgnores =
+	'TRL does not correct "gmpo" for the sampling policy. Remove this key, choose another loss, or set "engine": "embedded".';
+/** Returns why the PyTorch engine does not use a stage's settings for the correction, or undefined if it does. */
+function torchIgnores({ vllm_importance_sampling_correction: correct, loss_type }: Values): string | undefined {
+	if (loss_type === 'gmpo') return gmpoIgnores;
+	return correct === false ? correctedSay : undefined;
+}
+
 const correctedInBoth: NonNullable<KeyFacts['lacking']> = {
 	embedded: correctedOnly,
-	pytorch: {
-		when: (_, { vllm_importance_sampling_correction: correct }) => correct === false,
-		say: correctedOnly.say,
-	},
+	pytorch: lackOf((_, stage) => torchIgnores(stage)),
 };
 const perCompletionModes: readonly unknown[] = ['sequence_truncate', 'sequence_mask'] satisfies CorrectionMode[];
+
+/** Returns what is wrong with a mode in the PyTorch engine, or undefined. */
+function modeNeeds(mode: unknown, stage: Values): string | undefined {
+	const ignored = torchIgnores(stage);
+	if (ignored !== undefined || stage.loss_type !== 'vespo' || !perCompletionModes.includes(mode)) return ignored;
+	return '"vespo" uses ratios per token. Remove it, or set it to "token_truncate" or "token_mask".';
+}
 
 const wholeBatches: Lack = {
 	when: (value, { steps_per_generation = 1, num_iterations = 1 }) =>
@@ -45,7 +55,10 @@ export const samplerKeys = {
 		flag(
 			'Multiply the loss by the probability ratio of the policy to the sampling policy, because stale weights or vLLM make them differ. The embedded engine does this without vLLM.',
 		),
-		{ or: '`true` with `max_staleness` above 0 or with vLLM' },
+		{
+			or: '`true` with `max_staleness` above 0 or with vLLM',
+			lacking: { pytorch: lackOf((value, stage) => (value === true ? torchIgnores(stage) : undefined)) },
+		},
 	),
 	vllm_importance_sampling_mode: bareKey(
 		choice(
@@ -53,7 +66,7 @@ export const samplerKeys = {
 			'Ratios per token or per completion, clipped to their bounds ("truncate", TIS), or excluded if out of bounds ("mask"; "token_mask" with two bounds is IcePop).',
 		),
 		{
-			or: '`"sequence_mask"`; with vespo in the embedded engine `"token_truncate"`',
+			or: '`"sequence_mask"`; with vespo `"token_truncate"`',
 			lacking: {
 				embedded: {
 					when: (value, stage) =>
@@ -62,7 +75,7 @@ export const samplerKeys = {
 						(stage.loss_type === 'gmpo' && !perCompletionModes.includes(value)),
 					say: 'Requires "vllm_importance_sampling_correction": true; "vespo" uses ratios per token, and "gmpo" uses ratios per completion. Remove or change it.',
 				},
-				pytorch: correctedInBoth.pytorch as Lack,
+				pytorch: lackOf(modeNeeds),
 			},
 		},
 	),
@@ -80,9 +93,11 @@ export const samplerKeys = {
 				say: 'Requires "vllm_importance_sampling_correction": true, and must be less than "vllm_importance_sampling_clip_max", which is 3 by default. Lower or remove it.',
 			},
 			pytorch: {
-				when: (value, { vllm_importance_sampling_correction: correct, vllm_importance_sampling_clip_max: max = 3 }) =>
-					correct === false || Number(value) >= Number(max),
-				say: 'Requires "vllm_importance_sampling_correction", and must be less than "vllm_importance_sampling_clip_max", which is 3 by default. Lower or remove it.',
+				when: (value, { vllm_importance_sampling_clip_max: max = 3, ...stage }) =>
+					torchIgnores(stage) !== undefined || Number(value) >= Number(max),
+				say: (_, stage) =>
+					torchIgnores(stage) ??
+					'Must be less than "vllm_importance_sampling_clip_max", which is 3 by default. Lower or remove it.',
 			},
 		},
 	}),

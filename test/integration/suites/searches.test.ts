@@ -76,7 +76,7 @@ suite('searches', () => {
 		assert.ok(log.startsWith(join(workspaceFolder(), 'searches')), log);
 		const view = await untilView(log, 'the search ends', ({ running, end }) => !running && end !== null);
 		assert.equal(view.end?.stop, 'simulations');
-		assert.match(presentSearch(view).description, /^mcts · \d+ nodes · answer 4[23] · (right|wrong)$/);
+		assert.match(presentSearch(view).description, /^mcts · \d+ nodes · answer 4[23] · (correct|incorrect)$/);
 		await until('the tree', () => treeTabs().length === 1);
 		// Open it again: the existing panel must come to the front.
 		await vscode.commands.executeCommand(commandIds.openSearchTree, log);

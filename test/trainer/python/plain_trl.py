@@ -17,8 +17,22 @@ from datasets import Dataset
 from scripted_driver import addition, digits_reward
 from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer, RLOOConfig, RLOOTrainer
+from trl.experimental.gmpo import GMPOConfig, GMPOTrainer
+from trl.experimental.gspo_token import GRPOTrainer as GSPOTokenTrainer
 
-GRPO_KEYS = ("loss_type", "scale_rewards", "use_bias_correction_kl")
+GRPO_KEYS = (
+    "loss_type",
+    "scale_rewards",
+    "use_bias_correction_kl",
+    "importance_sampling_level",
+    "off_policy_mask_threshold",
+    "top_entropy_quantile",
+    "sapo_temperature_neg",
+    "vespo_k_neg",
+    "entropy_coef",
+    "use_adaptive_entropy",
+    "entropy_target",
+)
 
 
 class Log(TrainerCallback):
@@ -38,6 +52,14 @@ def length(completions: list[str], **_: Any) -> list[float | None]:
     return [digits_reward({"completion": text})["length"] for text in completions]
 
 
+def classes_of(stage: dict[str, Any]) -> tuple[type, type]:
+    if stage["type"] == "rloo":
+        return RLOOConfig, RLOOTrainer
+    if stage["loss_type"] == "gmpo":
+        return GMPOConfig, GMPOTrainer
+    return GRPOConfig, GSPOTokenTrainer if stage.get("importance_sampling_level") == "sequence_token" else GRPOTrainer
+
+
 def train_plainly(
     model: str,
     stage: dict[str, Any],
@@ -48,11 +70,10 @@ def train_plainly(
     rewards: list[Callable[..., list[float | None]]] | None = None,
 ) -> tuple[list[dict[str, Any]], dict[str, torch.Tensor]]:
     """Returns the lines that TRL logs, and the final weights."""
-    config, trainer_class, own = (
-        (GRPOConfig, GRPOTrainer, {name: stage[name] for name in GRPO_KEYS if name in stage})
-        if stage["type"] == "grpo"
-        else (RLOOConfig, RLOOTrainer, {})
-    )
+    config, trainer_class = classes_of(stage)
+    own = {name: stage[name] for name in GRPO_KEYS if name in stage and stage["type"] == "grpo"}
+    if own.get("loss_type") == "gmpo":
+        del own["loss_type"]  # GMPOTrainer has one loss.
     rows = stage["prompts_per_step"] * stage["num_generations"] // stage["steps_per_generation"]
     batch = micro or rows
     arguments = config(

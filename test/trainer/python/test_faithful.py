@@ -18,6 +18,12 @@ from tiny_model import grpo_stage, make_model, recipe, rloo_stage
 SEED = 3
 STEPS = 6
 
+
+def loss_stage(loss: str, **settings: Any) -> dict[str, Any]:
+    """A stage with two updates on each batch, so that the second one is off-policy."""
+    return grpo_stage(4, loss_type=loss, num_iterations=2, learning_rate=1e-2, **settings)
+
+
 STAGES: dict[str, tuple[dict[str, Any], int | None]] = {
     "grpo": (grpo_stage(STEPS, beta=0.02), None),
     "grpo in micro-batches, several updates a batch": (
@@ -25,6 +31,18 @@ STAGES: dict[str, tuple[dict[str, Any], int | None]] = {
         2,
     ),
     "rloo": (rloo_stage(4, beta=0.02), None),
+    "adaptive entropy": (grpo_stage(4, use_adaptive_entropy=True, entropy_coef=0.01, entropy_target=9.0), None),
+    "GSPO-token": (loss_stage("grpo", importance_sampling_level="sequence_token", epsilon=1e-3), None),
+    "GSPO": (loss_stage("grpo", importance_sampling_level="sequence", epsilon=1e-3), None),
+    "bnpo with an unbiased KL term": (loss_stage("bnpo", use_bias_correction_kl=True, beta=0.04), None),
+    "dr_grpo": (loss_stage("dr_grpo", scale_rewards="none"), None),
+    "luspo": (loss_stage("luspo", importance_sampling_level="sequence", epsilon=1e-3), None),
+    "cispo": (loss_stage("cispo", epsilon_high=1.001), None),
+    "sapo": (loss_stage("sapo", sapo_temperature_neg=2.0), None),
+    "vespo": (loss_stage("vespo", vespo_k_neg=2.0), None),
+    "gmpo": (loss_stage("gmpo", epsilon=1e-3), None),
+    "off-policy mask": (loss_stage("grpo", off_policy_mask_threshold=1e-4), None),
+    "tokens with high entropy": (loss_stage("dapo", top_entropy_quantile=0.3, entropy_coef=0.01), None),
 }
 
 TIMES = ("step_time",)
@@ -35,9 +53,12 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     return make_model(tmp_path_factory.mktemp("model"))
 
 
-# faithful.test.ts compares the first one through the driver.
+QUICK = ("grpo in micro-batches, several updates a batch", "rloo", "adaptive entropy", "GSPO-token")
+"""Run by default. faithful.test.ts compares "grpo" through the driver."""
+
+
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.acceptance] * (name == "grpo")) for name in STAGES]
+    "name", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.acceptance]) for name in STAGES]
 )
 def test_equals_plain_trl(name: str, model: str, tmp_path: Path) -> None:
     stage, micro = STAGES[name]

@@ -17,7 +17,9 @@ LORA = {"r": 4, "alpha": 8, "dropout": 0.1, "targets": "all-linear", "quantize":
 RUNS: dict[str, dict[str, Any]] = {
     "grpo": {"stages": [grpo_stage(4, lr_scheduler_type="linear")]},
     "grpo, several updates a batch": {
-        "stages": [grpo_stage(8, steps_per_generation=2, num_iterations=2)],
+        "stages": [
+            grpo_stage(8, steps_per_generation=2, num_iterations=2, use_adaptive_entropy=True, entropy_target=9.0)
+        ],
         "pytorch": {"microBatch": 2},
     },
     "grpo with adapters": {"stages": [grpo_stage(3)], "pytorch": {"lora": LORA}},

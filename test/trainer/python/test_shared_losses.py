@@ -19,6 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 from trl import GRPOConfig, GRPOTrainer
 from trl.experimental.async_grpo import async_grpo_trainer
 from trl.experimental.gmpo import GMPOConfig, GMPOTrainer
+from trl.experimental.gspo_token import GRPOTrainer as GSPOTokenTrainer
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "trainer"
 SHARED: dict[str, Any] = json.loads((FIXTURES / "labLosses.json").read_text("utf-8"))
@@ -57,11 +58,16 @@ def vespo(settings: dict[str, Any]) -> bool:
 
 def trainer_for(settings: dict[str, Any], policy: Any, folder: Path) -> Any:
     loss = settings["loss_type"]
-    trainer_class, config_class = (
-        (GMPOTrainer, GMPOConfig)
+    trainer_class = (
+        GMPOTrainer
         if loss == "gmpo"
-        else (DppoTrainer if loss.startswith("dppo_") else GRPOTrainer, GRPOConfig)
+        else DppoTrainer
+        if loss.startswith("dppo_")
+        else GSPOTokenTrainer
+        if settings.get("importance_sampling_level") == "sequence_token"
+        else GRPOTrainer
     )
+    config_class = GMPOConfig if loss == "gmpo" else GRPOConfig
     # These losses are TRL's with modifications.
     named = {"gmpo": "dapo", "dppo_tv": "cispo", "dppo_kl": "cispo"}.get(loss, loss)
     options = {**settings_by_name(config_class, settings), "loss_type": named, "beta": 0.0}

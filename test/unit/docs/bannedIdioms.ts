@@ -60,7 +60,7 @@ export const bannedIdioms: readonly BannedIdiom[] = [
 	idiom('makes no sense', /\bmakes no sense\b/i, 'is not valid'),
 	// Instructions
 	idiom('Write it like', /\bwrite (it|them|one) (like|as)\b/i, 'Use the form'),
-	idiom('Correct it', /\bcorrect (it|the \w+)( first)?\.["'`]/, 'Fix it'),
+	idiom('Correct it', /\bcorrect (it|the \w+)( first)?\.["'`]/i, 'Fix it'),
 	idiom('Name one', /["'`.] ?Name (one|another|it|them|a|the)\b/, 'Use, Choose, Set'),
 	idiom('in which, of which', /'(In|Of|With|On|From|For) which /, 'Select a ...'),
 	idiom('Which', /'Which [a-z]+( [a-z]+)?'/, 'Select a ...'),

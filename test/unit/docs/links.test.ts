@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { trainers } from '../../../src/core/metrics/canonicalName.ts';
+import { builtInInfos } from '../../../src/core/reward/builtInInfos.ts';
 import { root } from '../../scripts/paths.ts';
 
 const documents = [
@@ -80,4 +81,15 @@ test('docs/README.md lists every page once', () => {
 	const listed = [...index.matchAll(/^\| \[[^\]]+\]\(([\w-]+\.md)\) \| \S/gm)].map(([, page]) => `docs/${page}`);
 	const pages = documents.filter((path) => path.startsWith('docs/') && path !== 'docs/README.md');
 	assert.deepEqual(listed.toSorted(), pages.toSorted());
+});
+
+test('the glossary has at most 25 terms', () => {
+	const [, glossary = ''] = /^## Glossary$([\s\S]*?)^## /m.exec(read('docs/architecture.md')) ?? [];
+	const rows = glossary.split('\n').filter((line) => /^\| (?!term )\w/.test(line));
+	assert.ok(rows.length > 15 && rows.length <= 25, `${rows.length} terms`);
+});
+
+test('the README states the number of built-in rewards', () => {
+	const [, count] = /There are (\d+) built-in rewards/.exec(read('README.md')) ?? [];
+	assert.equal(Number(count), builtInInfos.length);
 });

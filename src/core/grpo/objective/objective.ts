@@ -1,4 +1,4 @@
-import type { LossType } from '../../../protocol/recipeKeys/groupStages.ts';
+import type { LossType } from '../../../protocol/recipeKeys/lossTypes.ts';
 import type { SamplerCorrection, SamplerRow } from './samplerCorrection.ts';
 
 /** Tokens over which an importance ratio is computed; see `importanceRatio.ts`. */

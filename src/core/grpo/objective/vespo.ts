@@ -6,9 +6,9 @@ const logLimit = 20;
 const lowerLogLimit = Math.log(1e-8);
 
 /**
- * VESPO's weight for a completion, w^k exp(lambda (1 - w)), where w is the ratio of the whole completion (the product
- * over its tokens), relative to the sampling policy. It is 1 at w = 1, is detached, and multiplies -A logprob of each
- * token. TRL 1.13, `GRPOTrainer.get_gamma_weights`.
+ * VESPO's weight for a completion, w^k exp(lambda (1 - w)) (arXiv:2602.10693), where w is the ratio of the whole completion
+ * (the product over its tokens), relative to the sampling policy. It is 1 at w = 1, is detached, and multiplies -A logprob
+ * of each token. TRL 1.13, `GRPOTrainer.get_gamma_weights`.
  */
 export function vespoWeight(row: ObjectiveRow, shape: VespoShape): number {
 	const { advantage } = row;

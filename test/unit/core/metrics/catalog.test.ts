@@ -6,7 +6,7 @@ import { updateMetrics } from '../../../../src/core/grpo/stepMetrics.ts';
 import { canonicalName } from '../../../../src/core/metrics/canonicalName.ts';
 import { describeMetric, metricNames } from '../../../../src/core/metrics/catalog.ts';
 import { metricGroups } from '../../../../src/core/metrics/metricInfo.ts';
-import type { lossTypes } from '../../../../src/protocol/recipeKeys/groupStages.ts';
+import type { lossTypes } from '../../../../src/protocol/recipeKeys/lossTypes.ts';
 
 describe('metric catalog', () => {
 	it('describes each metric with its unit and denominator', () => {

@@ -33,6 +33,11 @@ function each(engine: string, cases: readonly Case[]): void {
 
 /** Keys of a stage that contradict each other, in every engine. */
 const contradictions: [object, RegExp][] = [
+	[
+		{ use_adaptive_entropy: true, entropy_coef: 5 },
+		/^stages\[0\]\.entropy_coef: .* at most "entropy_coef_max", which is 1 by default/,
+	],
+	[{ top_entropy_quantile: 0 }, /^stages\[0\]\.top_entropy_quantile: .* trains on no token/],
 	[{ kl_cov_coef: 1 }, /^stages\[0\]\.kl_cov_coef: Only used with "kl_cov_ratio"/],
 	[{ entropy_target: 1 }, /^stages\[0\]\.entropy_target: Only used with "use_adaptive_entropy": true/],
 	[{ pass_k: 2 }, /^stages\[0\]\.pass_k: Only used with "advantage_estimator": "pass_at_k"/],
@@ -179,6 +184,9 @@ describe('features missing from the embedded engine', () => {
 			stage({ type: 'pretrain' }),
 			/^stages\[0\]\.type: The task "addition" has no plain text to pretrain on: add "corpus"/,
 		],
+		[stage({ max_resamples: 2 }), /^stages\[0\]\.max_resamples: Only used with "dynamic_sampling": true/],
+		[stage({ kl_cov_ratio: 0.1, delta: 2 }), /^stages\[0\]\.delta: "kl_cov_ratio" replaces clipping/],
+		[stage({ kl_cov_ratio: 0.1, epsilon: 0.1 }), /^stages\[0\]\.epsilon: "kl_cov_ratio" replaces clipping/],
 		[stage({ loss_type: 'cispo' }), /^stages\[0\]\.loss_type: .*"epsilon_high" is the maximum ratio itself/],
 		[stage({ loss_type: 'luspo' }), /^stages\[0\]\.loss_type: .*"importance_sampling_level": "sequence"/],
 		[
@@ -281,9 +289,58 @@ describe('features missing from the pytorch engine', () => {
 		[stage({ max_resamples: 2 }), /^stages\[0\]\.max_resamples/],
 		[
 			stage({ loss_type: 'dppo_tv', importance_sampling_level: 'sequence' }),
-			/^stages\[0\]\.importance_sampling_level: .* nor "sequence" with DPPO/,
+			/^stages\[0\]\.importance_sampling_level: .* "dppo_tv" and "dppo_kl" use ratios per token/,
 		],
-		[stage({ use_adaptive_entropy: true }), /^stages\[0\]\.use_adaptive_entropy: .* does not save the weight/],
+		[stage({ loss_type: 'cispo' }), /^stages\[0\]\.loss_type: .*"epsilon_high" is the maximum ratio itself/],
+		[stage({ loss_type: 'gmpo', use_adaptive_entropy: true }), /^stages\[0\]\.use_adaptive_entropy: TRL ignores the/],
+		[stage({ loss_type: 'gmpo', entropy_coef: 0.1 }), /^stages\[0\]\.entropy_coef: TRL ignores the entropy bonus/],
+		[
+			stage({ loss_type: 'gmpo', off_policy_mask_threshold: 0.1 }),
+			/^stages\[0\]\.off_policy_mask_threshold: TRL ignores "off_policy_mask_threshold" with "gmpo"/,
+		],
+		[
+			stage({ loss_type: 'gmpo', use_bias_correction_kl: true }),
+			/^stages\[0\]\.use_bias_correction_kl: TRL ignores "use_bias_correction_kl" with "gmpo"/,
+		],
+		[
+			stage({ loss_type: 'gmpo', importance_sampling_level: 'sequence' }),
+			/^stages\[0\]\.importance_sampling_level: .* use their own ratios per completion/,
+		],
+		[
+			stage({ loss_type: 'vespo', importance_sampling_level: 'sequence' }),
+			/^stages\[0\]\.importance_sampling_level: "vespo" and "gmpo" use their own ratios/,
+		],
+		[
+			stage({ loss_type: 'grpo', importance_sampling_level: 'sequence_token', entropy_coef: 0.1 }),
+			/^stages\[0\]\.entropy_coef: TRL ignores the entropy bonus with "gmpo" and "sequence_token"/,
+		],
+		[
+			stage({ importance_sampling_level: 'sequence_token', trainer: { use_liger_kernel: true } }),
+			/^stages\[0\]\.importance_sampling_level: .* without "use_liger_kernel"/,
+		],
+		[
+			stage({ entropy_coef: 0.1, trainer: { use_liger_kernel: true } }),
+			/^stages\[0\]\.entropy_coef: The Liger kernels have no entropy bonus/,
+		],
+		[
+			stage({ loss_type: 'dppo_tv', trainer: { use_liger_kernel: true } }),
+			/^stages\[0\]\.loss_type: The Liger kernels do not compute "dppo_tv"/,
+		],
+		[
+			pytorch({ vllm: {} }, { ...hub, ...stage({ loss_type: 'gmpo', vllm_importance_sampling_correction: true }) }),
+			/^stages\[0\]\.vllm_importance_sampling_correction: TRL does not correct "gmpo"/,
+		],
+		[
+			pytorch({ vllm: {} }, { ...hub, ...stage({ loss_type: 'gmpo', vllm_importance_sampling_clip_max: 2 }) }),
+			/^stages\[0\]\.vllm_importance_sampling_clip_max: TRL does not correct "gmpo"/,
+		],
+		[
+			pytorch(
+				{ vllm: {} },
+				{ ...hub, ...stage({ loss_type: 'vespo', vllm_importance_sampling_mode: 'sequence_mask' }) },
+			),
+			/^stages\[0\]\.vllm_importance_sampling_mode: "vespo" uses ratios per token/,
+		],
 		[
 			stage({ max_staleness: 1, steps_per_generation: 2 }),
 			/^stages\[0\]\.max_staleness: .* at least the number of updates per batch/,
@@ -315,7 +372,10 @@ describe('features missing from the pytorch engine', () => {
 			/^rewards\[0\]: The reward "self-judge" requires the embedded engine/,
 		],
 		[stage({ curriculum: {} }), /^stages\[0\]\.curriculum: TRL reads prompts in dataset order/],
-		[stage({ importance_sampling_level: 'sequence_token' }), /^stages\[0\]\.importance_sampling_level: .*"sequence"/],
+		[
+			stage({ loss_type: 'sapo', importance_sampling_level: 'sequence_token' }),
+			/^stages\[0\]\.importance_sampling_level: TRL supports "sequence_token" only with "loss_type" grpo, bnpo, dr_grpo, dapo/,
+		],
 		[
 			stage({ delta: 3, trainer: { delta: 4 } }),
 			/^stages\[0\]\.trainer\.delta: "delta" is a stage key\. Move it out of "trainer"/,
@@ -364,7 +424,12 @@ describe('features missing from the pytorch engine', () => {
 			{ ...hub, dataset: { preset: 'gsm8k' } },
 			{ device: 'cuda' },
 			stage({ type: 'rloo' }),
-			stage({ loss_type: 'cispo', skip_dead_groups: false }),
+			stage({ loss_type: 'cispo', epsilon_high: 5, skip_dead_groups: false }),
+			stage({ importance_sampling_level: 'sequence_token' }),
+			stage({ use_adaptive_entropy: true, entropy_coef: 0.1, entropy_target: 0.5 }),
+			stage({ loss_type: 'gmpo', use_bias_correction_kl: false, top_entropy_quantile: 0.2, entropy_coef: 0 }),
+			pytorch({ vllm: {} }, { ...hub, ...stage({ loss_type: 'vespo', vllm_importance_sampling_mode: 'token_mask' }) }),
+			pytorch({ vllm: {} }, { ...hub, ...stage({ loss_type: 'gmpo', vllm_importance_sampling_correction: false }) }),
 			stage({ loss_type: 'luspo', trainer: { importance_sampling_level: 'sequence' } }),
 			stage({ loss_type: 'luspo', importance_sampling_level: 'sequence' }),
 			{ stages: [{ ...sft, type: 'process-reward-model', labels: { path: 'steps.jsonl' } }] },

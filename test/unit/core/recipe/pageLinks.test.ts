@@ -12,9 +12,10 @@ it('links keys and values to pages, depending on the type of their stage', () =>
 	const recipe = `{
 		// "loss_type" in a comment.
 		"rewards": [{ "use": "accuracy" }, { "use": "majority" }, { "use": "iou" }],
+		"dataset": { "task": "signs" },
 		"stages": [
 			{ "type": "sft", "steps": 5 },
-			{ "type": "grpo", "loss_type": "gmpo", "max_staleness": 4, "curriculum": { "target": 0.5 } },
+			{ "type": "grpo", "loss_type": "gmpo", "delta": 2, "pass_k": 3, "max_staleness": 4, "curriculum": { "target": 0.5 } },
 			{ "loop": "round", "stages": [{ "loss_type": "ipo", "type": "dpo" }] },
 			{ "type": "distill", "method": "sdft" }, { "type": "process-reward-model", "active": { "by": "surprise" } },
 		]
@@ -22,8 +23,11 @@ it('links keys and values to pages, depending on the type of their stage', () =>
 	assert.deepEqual(linked(recipe), [
 		['"majority"', 'no-labels'],
 		['"iou"', 'visual'],
+		['"signs"', 'think'],
 		['"grpo"', 'losses'],
 		['"loss_type"', 'losses'],
+		['"delta"', 'losses'],
+		['"pass_k"', 'losses'],
 		['"max_staleness"', 'off-policy'],
 		['"curriculum"', 'curriculum'],
 		['"loss_type"', 'preferences'],

@@ -281,7 +281,7 @@ def hub_dataset_failure(error: Exception, source: Source) -> Failure:
         return Failure(
             "missing",
             f"Dataset {source.path} not found: it is neither a local file nor an id on the Hugging Face Hub.",
-            "Correct the path, or run `hf auth login` if the repository is private.",
+            "Check the path, or run `hf auth login` if the repository is private.",
         )
     if "BuilderConfig" in text or "Config name is missing" in text:
         return Failure("missing", f"Dataset {source.path}: {text}.", 'Set "config" in the dataset.')

@@ -66,7 +66,7 @@ def hub_failure(error: BaseException, what: str, path: str) -> Failure:
         return Failure(
             "missing",
             f"The {what} {path} was not found: it is neither a local folder nor an id on the Hugging Face Hub.",
-            "Correct the path, or run `hf auth login` if the repository is private.",
+            "Check the path, or run `hf auth login` if the repository is private.",
         )
     text = str(error).strip().splitlines() or [type(error).__name__]
     return Failure("invalid", f"Cannot load the {what} {path}: {text[0].strip().rstrip('.')[:300]}.")

@@ -35,10 +35,34 @@ def run_stage(context: Context, stage: Stage) -> None:
     elif loss == "gmpo":
         # GMPOTrainer has one loss and ignores this option.
         run_sampling_stage(context, stage, *gmpo_classes(), loss_type="dapo")
+    elif level_of(stage) == "sequence_token":
+        run_sampling_stage(context, stage, gspo_token_class(), GRPOConfig)
+    elif loss == "vespo":
+        # TRL rejects its own default for VESPO.
+        mode = stage.settings.get("vllm_importance_sampling_mode", "token_truncate")
+        run_sampling_stage(context, stage, LabGRPOTrainer, GRPOConfig, vllm_importance_sampling_mode=mode)
     elif loss.startswith("dppo_"):
         run_sampling_stage(context, stage, LabDPPOTrainer, GRPOConfig, loss_type="cispo")
     else:
         run_sampling_stage(context, stage, LabGRPOTrainer, GRPOConfig)
+
+
+def level_of(stage: Stage) -> str:
+    """Returns the level of importance ratios, which older recipes set in the `trainer` block."""
+    trainer = stage.settings.get("trainer") or {}
+    return str(stage.settings.get("importance_sampling_level") or trainer.get("importance_sampling_level") or "token")
+
+
+def gspo_token_class() -> type:
+    """Returns the trainer for GSPO-token. Raises `unsupported` if the installed TRL has none."""
+    gspo_token = imported("trl.experimental.gspo_token")
+    if gspo_token is None:
+        raise Failure(
+            "unsupported",
+            'The installed TRL does not support "importance_sampling_level" "sequence_token".',
+            'Install another version (pip install "trl==1.13.*"), use "sequence", or set "engine": "embedded".',
+        )
+    return type("LabGSPOTokenTrainer", (Sampling, TurnCredit, Advantages, gspo_token.GRPOTrainer), {})
 
 
 def gmpo_classes() -> tuple[type, type]:

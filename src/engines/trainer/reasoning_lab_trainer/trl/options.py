@@ -48,7 +48,7 @@ def trainer_options(
             )
         hint = hints.get(name, Any)
         if not fits(value, hint):
-            raise _fault(where, name, f"must be {words_of(hint)}, not {_shown(value)}", "Correct the value.")
+            raise _fault(where, name, f"must be {words_of(hint)}, not {_shown(value)}", "Change the value.")
         options[name] = value
     return options
 
