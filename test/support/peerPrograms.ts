@@ -11,6 +11,11 @@ import { existingPython, pipEnvironment, requirementsIn } from './pipEnvironment
  */
 export type PeerEnvironment = 'clients' | 'inspect' | 'verifiers' | 'trl' | 'openenv';
 
+/** Modules that programs in `npm test` import. Their bytecode saves each of them several seconds of CPU time. */
+const imports: Partial<Record<PeerEnvironment, readonly string[]>> = {
+	openenv: ['openenv.core.env_server', 'openenv.core.generic_client', 'uvicorn'],
+};
+
 const folderOf = join(root, 'test/acceptance/peers');
 
 /**
@@ -25,6 +30,7 @@ export async function peerPython(name: PeerEnvironment): Promise<string> {
 		kind: `peers-${name}`,
 		what: `the environment ${name} of other programs`,
 		packages: requirementsIn(requirements),
+		imports: imports[name] ?? [],
 		key: [requirements],
 	});
 }

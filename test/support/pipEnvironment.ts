@@ -15,6 +15,11 @@ export interface PipEnvironment {
 	readonly packages: readonly string[];
 	/** Packages that are installed for their sources, without their requirements. */
 	readonly alone?: readonly string[];
+	/**
+	 * Modules whose bytecode is written once, with that of everything they import. Programs in a sandbox, or with
+	 * PYTHONDONTWRITEBYTECODE, do not write it, and would compile the same sources at every start.
+	 */
+	readonly imports?: readonly string[];
 	/** Anything else that determines whether an environment can be reused. */
 	readonly key: readonly string[];
 }
@@ -25,12 +30,19 @@ export function requirementsIn(text: string): string[] {
 }
 
 /** Returns the path of an environment's Python, creating the environment if necessary. Throws if pip fails. */
-export async function pipEnvironment({ kind, what, packages, alone = [], key }: PipEnvironment): Promise<string> {
+export async function pipEnvironment({
+	kind,
+	what,
+	packages,
+	alone = [],
+	imports = [],
+	key,
+}: PipEnvironment): Promise<string> {
 	const facts = execFileSync('python3', ['-c', 'import sys; print(sys.version, sys.base_prefix)'], {
 		encoding: 'utf8',
 	});
 	const hash = createHash('sha256').update(facts);
-	for (const part of key) hash.update(part);
+	for (const part of [...key, ...imports]) hash.update(part);
 	const log = join(artifacts, `${kind}-install.log`);
 	const folder = await sharedFolder({
 		kind,
@@ -40,7 +52,8 @@ export async function pipEnvironment({ kind, what, packages, alone = [], key }: 
 		async make(folder, signal) {
 			const python = join(folder, 'bin/python');
 			const step = async (command: string, args: readonly string[]) => {
-				const code = await run(command, args, { log, signal, timeoutSeconds: 3600 });
+				const env = { PYTHONDONTWRITEBYTECODE: undefined, PYTHONPYCACHEPREFIX: undefined };
+				const code = await run(command, args, { log, signal, timeoutSeconds: 3600, env });
 				if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: see ${log}`);
 			};
 			const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-compile'];
@@ -50,6 +63,7 @@ export async function pipEnvironment({ kind, what, packages, alone = [], key }: 
 			if (torch !== undefined) await step(python, [...pip, torch]);
 			await step(python, [...pip, ...packages]);
 			if (alone.length > 0) await step(python, [...pip, '--no-deps', ...alone]);
+			if (imports.length > 0) await step(python, ['-c', `import ${imports.join(', ')}`]);
 		},
 	});
 	return join(folder, 'bin/python');
