@@ -12,6 +12,7 @@ import { Meter } from './meter.ts';
 import { type Counts, count, type Outcome, summary } from './outcome.ts';
 import { WorkerPool } from './pool.ts';
 import { durationText, Progress, type ProgressItem } from './progress.ts';
+import { pathToPython } from './pythonPath.ts';
 import { preparations, type ResourceName, Resources } from './resources.ts';
 import { schedule, type Task } from './scheduler.ts';
 import { type CheckName, checks, type Requirement, type Suite } from './suites.ts';
@@ -62,6 +63,7 @@ class TestRun {
 	/** Folder for all temporary files. Short, because it contains sockets, whose paths are limited to about 104 bytes. */
 	readonly #scratch = mkdtempSync(join(tmpdir(), 't-'));
 	readonly #processes = new ProcessFamily(this.#scratch);
+	readonly #path = process.env.PATH === undefined ? {} : { PATH: pathToPython(process.env.PATH) };
 	readonly #resources = new Resources((line) => console.log(line), this.#environment());
 	readonly #stop = new AbortController();
 	readonly #reports: FileReport[] = [];
@@ -180,6 +182,7 @@ class TestRun {
 
 	#environment(): Record<string, string> {
 		return {
+			...this.#path,
 			TMPDIR: this.#scratch,
 			// Hundreds of processes load the same few files; a shared compile cache saves a third of their CPU time.
 			NODE_COMPILE_CACHE: join(cache, 'compiled'),
