@@ -46,6 +46,8 @@ export function findSuites(root = ownRoot): Suite[] {
 	const inBrowser = (file: string) => readFileSync(join(root, file), 'utf8').includes('support/chromium.ts');
 	const unit = find('test/unit/**/*.test.ts', 'test/golden/**/*.test.ts');
 	const pages = unit.filter(inBrowser);
+	/** Reward hosts start three times as fast from the build as from the sources. */
+	const fromBuild = () => ({ REASONING_LAB_PROGRAMS: join(root, 'dist') });
 	return [
 		{
 			name: 'unit',
@@ -54,8 +56,7 @@ export function findSuites(root = ownRoot): Suite[] {
 			timeoutSeconds: 300,
 			seconds: 1,
 			alone: false,
-			// Reward hosts start three times as fast from the build as from the sources.
-			environment: () => ({ REASONING_LAB_PROGRAMS: join(root, 'dist') }),
+			environment: fromBuild,
 		},
 		{ name: 'pages', files: pages, needs: ['browser', 'build'], timeoutSeconds: 300, seconds: 15, alone: false },
 		{
@@ -76,6 +77,7 @@ export function findSuites(root = ownRoot): Suite[] {
 			timeoutSeconds: 300,
 			seconds: 15,
 			alone: true,
+			environment: fromBuild,
 		},
 		{
 			name: 'trainer',
@@ -85,6 +87,7 @@ export function findSuites(root = ownRoot): Suite[] {
 			seconds: 60,
 			alone: true,
 			byProgram: true,
+			environment: fromBuild,
 		},
 		{
 			name: 'integration',

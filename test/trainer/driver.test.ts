@@ -6,7 +6,6 @@ import { existsSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { RolloutIndex } from '../../src/rolloutIndex/rolloutIndex.ts';
 import type { ControlClient } from '../../src/rpc/controlClient.ts';
@@ -22,6 +21,7 @@ import { ServedCheckpoint } from '../../src/runs/servedCheckpoint.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { forkingPython } from '../support/loadedPython.ts';
 import { withOneThread } from '../support/oneThread.ts';
+import { builtProgram } from '../support/programs.ts';
 import { connected, stepWritten } from '../unit/engines/driver/driverPlace.ts';
 import { eventually, Workplace } from '../unit/engines/embedded/engineProcess.ts';
 import { readOutcome } from '../unit/engines/embedded/runOutcome.ts';
@@ -29,8 +29,8 @@ import { readOutcome } from '../unit/engines/embedded/runOutcome.ts';
 const execute = promisify(execFile);
 const found = await findTestPython(console.log);
 const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
-const driver = fileURLToPath(new URL('../../src/engines/driver/main.ts', import.meta.url));
-const embedded = fileURLToPath(new URL('../../src/engines/embedded/main.ts', import.meta.url));
+const driver = builtProgram('dist/driver.js');
+const embedded = builtProgram('dist/engine.js');
 
 /**
  * A dense reward: every completion gets a value between 0 and 1, with gradual improvement. If a file `hold` exists, a

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { environmentData } from '../../src/episodes/environmentData.ts';
 import { EnvironmentRunner } from '../../src/episodes/environmentRunner.ts';
 import { verifyEnvironment } from '../../src/episodes/verifyEnvironment.ts';
@@ -20,12 +19,13 @@ import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { exportedTo, playGuess, writeGuess } from '../support/exportedEnvironment.ts';
 import { forkingPython, runPython, startPython } from '../support/loadedPython.ts';
 import { withOneThread } from '../support/oneThread.ts';
+import { builtProgram } from '../support/programs.ts';
 import { Workplace } from '../unit/engines/embedded/engineProcess.ts';
 import { connectPaused } from '../unit/engines/embedded/rewardRuns.ts';
 
 const found = await findTestPython(console.log);
 const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
-const driver = fileURLToPath(new URL('../../src/engines/driver/main.ts', import.meta.url));
+const driver = builtProgram('dist/driver.js');
 
 /** Rewards every completion, because a model with random weights never calls a tool. */
 const environment = `import os

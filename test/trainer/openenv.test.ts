@@ -5,7 +5,6 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { environmentData } from '../../src/episodes/environmentData.ts';
 import { EnvironmentRunner } from '../../src/episodes/environmentRunner.ts';
 import { environmentSource, sentSource } from '../../src/episodes/environmentSource.ts';
@@ -22,6 +21,7 @@ import { forkingPython, runPython } from '../support/loadedPython.ts';
 import { withOneThread } from '../support/oneThread.ts';
 import { openenvServer } from '../support/openenvServer.ts';
 import { peerPython } from '../support/peerPrograms.ts';
+import { builtProgram } from '../support/programs.ts';
 import { Workplace } from '../unit/engines/embedded/engineProcess.ts';
 import { contextFor, scriptIn, specOf } from '../unit/search/searchFixtures.ts';
 
@@ -32,7 +32,7 @@ const openenv = await peerPython('openenv').catch((error: unknown) => {
 });
 const missing = 'missing' in found ? found.missing : openenv === null ? 'openenv-core could not be installed' : null;
 const skip = missing !== null && process.env.CI === undefined ? missing : false;
-const driver = fileURLToPath(new URL('../../src/engines/driver/main.ts', import.meta.url));
+const driver = builtProgram('dist/driver.js');
 const folder = join(root, 'test/fixtures/exchange/lab_counter');
 const turn = (amount: number) => [{ name: 'count', arguments: { amount } }];
 

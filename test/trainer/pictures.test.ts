@@ -11,11 +11,12 @@ import { readEvaluationLines, readMetrics, readRecord, readRollouts } from '../.
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { forkingPython, runPython } from '../support/loadedPython.ts';
 import { withOneThread } from '../support/oneThread.ts';
+import { builtProgram } from '../support/programs.ts';
 import { Workplace } from '../unit/engines/embedded/engineProcess.ts';
 
 const found = await findTestPython(console.log);
 const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
-const driver = fileURLToPath(new URL('../../src/engines/driver/main.ts', import.meta.url));
+const driver = builtProgram('dist/driver.js');
 const script = fileURLToPath(new URL('python/tiny_vision_model.py', import.meta.url));
 
 describe('training with images', { skip, timeout: 280_000 }, async () => {

@@ -7,7 +7,6 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { shortState } from '../../src/core/episode/shortState.ts';
 import { decodeResolvedRecipe } from '../../src/core/recipe/resolve.ts';
 import { templateTags } from '../../src/core/text/template.ts';
@@ -30,11 +29,12 @@ import { root } from '../scripts/paths.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { forkingPython, runPython } from '../support/loadedPython.ts';
 import { withOneThread } from '../support/oneThread.ts';
+import { builtProgram } from '../support/programs.ts';
 import { Workplace } from '../unit/engines/embedded/engineProcess.ts';
 
 const found = await findTestPython(console.log);
 const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
-const driver = fileURLToPath(new URL('../../src/engines/driver/main.ts', import.meta.url));
+const driver = builtProgram('dist/driver.js');
 const python = 'python' in found ? found.python : '';
 
 /**

@@ -8,7 +8,6 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import {
 	listCheckpoints,
 	readEvaluations,
@@ -21,11 +20,12 @@ import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { labCheckpoint } from '../support/labCheckpoint.ts';
 import { forkingPython } from '../support/loadedPython.ts';
 import { withOneThread } from '../support/oneThread.ts';
+import { builtProgram } from '../support/programs.ts';
 import { Workplace } from '../unit/engines/embedded/engineProcess.ts';
 
 const found = await findTestPython(console.log);
 const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
-const driver = fileURLToPath(new URL('../../src/engines/driver/main.ts', import.meta.url));
+const driver = builtProgram('dist/driver.js');
 
 const sums = Array.from(
 	{ length: 100 },
