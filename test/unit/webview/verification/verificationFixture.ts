@@ -86,14 +86,22 @@ export function recordedRun({ made }: ResultsProject, steps = 2, groups = 6, siz
 	return made.run('sums-20261120-101010-ab12', lines as Record<number, RolloutLine[]>);
 }
 
-/** Audits a reward that is easy to fool and returns the report. */
-export async function auditedNaive(context: TestContext, problems: readonly SampledProblem[]): Promise<AuditReport> {
+/**
+ * Audits a reward that is easy to fool and returns the report.
+ * @param probes ids of probes; default: all
+ */
+export async function auditedNaive(
+	context: TestContext,
+	problems: readonly SampledProblem[],
+	probes?: readonly string[],
+): Promise<AuditReport> {
 	const file = new URL('../../rewards/audit/naive.reward.ts', import.meta.url).pathname;
 	const runner = await openRunner(context, { file, context: contextOf(r1) });
 	return audit(runner, 'containsAnswer', problems, {
 		file,
 		data: ['five problems'],
 		remarks: ['Two rows have no answer.'],
+		...(probes && { probes }),
 	});
 }
 
