@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
+import { Failure } from '../../../../src/base/failure.ts';
 import { parseCases } from '../../../../src/core/reward/verification/labeledCase.ts';
 import type { ResultPlace } from '../../../../src/protocol/verificationMessages.ts';
 import { launchChromium, skip } from '../../../support/chromium.ts';
 import { numberProblems } from '../../rewards/audit/auditedProblems.ts';
 import { patience, soon } from '../lateness.ts';
+import { looksRight, looksRightNow } from '../webviewLooks.ts';
 import { complete } from '../webviewPage.ts';
 import { auditedNaive, comparedOn, recordedRun, resultsProject } from './verificationFixture.ts';
 import { openResults, type ResultsView, withData, withJudgment } from './verificationHarness.ts';
@@ -34,6 +36,10 @@ async function open(
 	return view;
 }
 
+/** Size of the pages whose looks are checked, and the widths at which they must fit. */
+const size = { width: 1280, height: 1100 };
+const widths = [320, 760, 1900];
+
 const place = (file: string): ResultPlace => ({ view: 'verification', file, reward: 'graded' });
 const shown = (view: ResultsView, words: string) =>
 	view.page.waitForFunction((wanted) => document.querySelector('.filter-result')?.textContent === wanted, words);
@@ -43,10 +49,16 @@ const title = (view: ResultsView, words: string) =>
 test('rows can be filtered, searched, sorted and opened, by pointer and keyboard', options, async (t) => {
 	const project = await resultsProject(t);
 	const data = await project.verify();
-	const view = await open(t, place(project.file), { before: withData(data) });
+	assert.ok(data.statistics.errors > 0 && data.statistics.deadGroups > 0 && data.statistics.cases.failed === 1);
+	const view = await open(t, place(project.file), { ...size, before: withData(data) });
 	const { page } = view;
 	await shown(view, '204 rows');
 	await title(view, data.rows[0]?.label ?? '');
+
+	await t.test('the page is accessible in every theme and width', async () => {
+		await page.waitForSelector('.row-detail .block-text');
+		await looksRight(view, 'results', widths);
+	});
 
 	await t.test('a tile shows the rows that it counts', async () => {
 		await page.getByRole('button', { name: /^Errors/ }).click();
@@ -333,13 +345,15 @@ if (complete)
 
 test('an audit lists its probes by outcome, with evidence that can be exported', options, async (t) => {
 	const report = await auditedNaive(t, numberProblems);
+	assert.ok(report.findings.length > 3);
 	const at: ResultPlace = { view: 'audit', file: report.file, reward: report.reward };
 	const folder = await mkdtemp(join(tmpdir(), 'audit-cases-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	const cases = join(folder, 'naive.cases.jsonl');
-	const view = await open(t, at, { before: withJudgment(at, report), cases });
+	const view = await open(t, at, { ...size, before: withJudgment(at, report), cases });
 	const { page } = view;
 	await page.waitForSelector('.evidence .block-text');
+	await t.test('the page is accessible in every theme and width', () => looksRight(view, 'audit', widths));
 	// Each cause appears once, with its count and one example.
 	const causes = Map.groupBy(report.findings, ({ cause }) => cause);
 	assert.deepEqual(
@@ -397,12 +411,18 @@ test('a comparison shows its groups, and opens the rollouts of a group or row', 
 	const project = await resultsProject(t);
 	const run = await recordedRun(project);
 	const comparison = await comparedOn(t, run, project.made);
+	const { flipped, lost: lostGroups, advantageFlips } = comparison.summary;
+	assert.ok(flipped > 0 && lostGroups > 0 && advantageFlips > 0, JSON.stringify(comparison.summary));
 	const at: ResultPlace = { view: 'comparison', file: project.file, reward: 'graded', answers: { run, with: 'HEAD' } };
-	const view = await open(t, at, { before: withJudgment(at, comparison) });
+	const view = await open(t, at, { ...size, before: withJudgment(at, comparison) });
 	const { page } = view;
 	await shown(view, '96 rows');
+	await t.test('the page is accessible in every theme and width', async () => {
+		await page.waitForSelector('.row-detail .block-text');
+		await looksRight(view, 'comparison', widths);
+	});
 	await page.getByRole('button', { name: /^Flipped/ }).click();
-	await shown(view, `${comparison.summary.flipped} of 96 rows`);
+	await shown(view, `${flipped} of 96 rows`);
 	await page.getByRole('button', { name: 'Clear' }).click();
 	await page.locator('.compared-list').focus();
 	await page.keyboard.press('Home');
@@ -425,4 +445,42 @@ test('a comparison shows its groups, and opens the rollouts of a group or row', 
 	await page.keyboard.press('Home');
 	// Changes to or from null come first.
 	await page.waitForFunction(() => /to null/.test(document.querySelector('.facts')?.textContent ?? ''));
+});
+
+test('missing results are reported with a suggested action', options, async (t) => {
+	const project = await resultsProject(t);
+	const view = await open(t, place(project.file));
+	const { page, verifications } = view;
+	const shows = (words: RegExp) =>
+		page.waitForFunction(
+			([source]) => new RegExp(source as string).test(document.querySelector('.empty')?.textContent ?? ''),
+			[words.source],
+		);
+	await shows(/No results in this window.*Verify$/);
+	await looksRightNow(view, 'results-idle');
+	await page.locator('.empty vscode-button').click();
+	await soon(() => assert.deepEqual(view.commands, [{ type: 'again' }]));
+	verifications.set({ phase: 'loading' });
+	await shows(/Loading the reward file/);
+	await page.locator('.empty vscode-button').click();
+	await soon(() => assert.deepEqual(view.commands.at(-1), { type: 'cancel' }));
+	verifications.set({
+		phase: 'failed',
+		failure: new Failure('invalid', 'graded.reward.ts:3: Unexpected token.', 'Mend the line.'),
+	});
+	await shows(/could not be verified.*Unexpected token.*Mend the line/);
+	await looksRightNow(view, 'results-failed');
+	const data = await project.verify();
+	verifications.setResults('graded', { data });
+	await page.waitForSelector('.row-detail .block-text');
+	verifications.set({ phase: 'failed' });
+	await page.waitForSelector('.notice');
+	assert.match(await page.locator('.notice').innerText(), /The last run failed.*Unexpected token/s);
+	assert.match(await page.locator('.phase').innerText(), /Failed.*Outdated/s);
+	assert.ok(await page.locator('.tiles').isVisible(), 'the earlier result stays');
+	await looksRightNow(view, 'results-failed-stale');
+	verifications.set({ phase: 'running', failure: null, stale: true });
+	await page.waitForFunction(() => document.querySelector('.phase')?.textContent?.includes('Running'));
+	assert.equal(await page.locator('.notice').count(), 0);
+	assert.ok(await page.getByRole('button', { name: 'Cancel' }).isVisible());
 });
