@@ -1,6 +1,6 @@
 /**
- * Checks of the embedded engine on a software GPU that take too long for `npm test`: more random programs, the bytes
- * of a step at real sizes, and a run that learns.
+ * Checks of the embedded engine on a software GPU that take too long for `npm test`: more random programs and training
+ * steps, the bytes of a step at real sizes, and a run that learns.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -23,6 +23,9 @@ import { uninterrupted } from '../unit/engines/embedded/killResume.ts';
 import { lab } from './commandLine.ts';
 
 describePrograms([2, 3]);
+
+process.env.GPU_STEPS = '10';
+await import('../gpu/training.test.ts');
 
 /** Sizes of the demo's grpo stage, from its recipe. */
 function demoSizes() {

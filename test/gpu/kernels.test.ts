@@ -70,12 +70,13 @@ test('tensors are split into more parts than a shader has bindings, and joined',
 	assert.equal(await firstDifference({ provider: 'cpu', graph }, { provider: 'webgpu', graph }, feeds, 1e-6), null);
 });
 
-test('the startup check accepts the provider, and rejects a wrong kernel by name', {
+test('the startup check rejects a wrong kernel by name', {
 	skip,
 }, async (context) => {
 	context.after(() => releaseDevice('webgpu'));
 	const tensors = await Tensors.load();
-	await checkResults('webgpu', tensors);
+	// Engines of other tests start only if the check accepts the provider, but they do so with all of its bindings.
+	if (process.env.FAULTY_DRIVER_BINDINGS !== undefined) await checkResults('webgpu', tensors);
 	await assert.rejects(
 		checkResults('webgpu', tensors, { ...cpuDialect, logSoftmax: false }),
 		/incorrect gradient for a small model; the first incorrect result comes from the operator SimplifiedLayerNormalization$/,

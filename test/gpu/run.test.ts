@@ -14,7 +14,7 @@ const recipe = {
 	...shortRecipe,
 	device: 'webgpu',
 	stages: shortRecipe.stages.map((stage) =>
-		stage.type === 'grpo' ? { ...stage, steps: 4, beta: 0.02 } : { ...stage, steps: 2 },
+		stage.type === 'grpo' ? { ...stage, steps: 3, beta: 0.02 } : { ...stage, steps: 2 },
 	),
 	evaluate: { every: 100, problems: 4 },
 };

@@ -65,6 +65,8 @@ function assertSameState(actual: LearnerState, expected: LearnerState): void {
 	}
 }
 
+/** Number of compared steps of each kind; `npm run acceptance -- gpu` compares more. */
+const steps = Number(process.env.GPU_STEPS ?? 4);
 const slow = { ...settings, learningRate: 1e-3 };
 
 /** Within a thousandth. */
@@ -121,14 +123,14 @@ describe('training on WebGPU', { skip }, async () => {
 		assertSameState(gpuHead, cpuHead);
 	});
 
-	test('twenty steps of SFT and GRPO have the same metrics as on the CPU if they train on the same tokens', async () => {
+	test(`${steps} steps of SFT and of GRPO have the same metrics as on the CPU if they train on the same tokens`, async () => {
 		for (const one of [cpu, gpu]) await one.resetOptimizer();
-		for (let step = 0; step < 10; step++) {
+		for (let step = 0; step < steps; step++) {
 			const rows = rowsOf(step, 8);
 			assertSameMetrics(await gpu.updateSft(rows, slow), await cpu.updateSft(rows, slow), `sft ${step}`);
 		}
 		for (const one of [cpu, gpu]) await one.setReference();
-		for (let step = 0; step < 10; step++) {
+		for (let step = 0; step < steps; step++) {
 			const sequences = rowsOf(step, 8);
 			const old = await cpu.logprobs(sequences, 'policy', 1);
 			const update = async (one: Learner) => {
