@@ -66,8 +66,6 @@ export function findSuites(root = ownRoot): Suite[] {
 			timeoutSeconds: 600,
 			seconds: 30,
 			alone: true,
-			// Its driver computes on every core, but only half the time.
-			cores: 1,
 			environment: ({ gpu }) => gpu,
 		},
 		{
