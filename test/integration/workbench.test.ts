@@ -22,7 +22,8 @@ async function runInWorkbench(results: string, workspace: string, env: Record<st
 	await server.start();
 	const chrome = await launchChromium();
 	try {
-		const page = await server.openPage(chrome);
+		// Small, because the suites use only the API, and the browser paints in software.
+		const page = await server.openPage(chrome, { viewport: { width: 800, height: 600 } });
 		const ended = new Promise<void>((resolve) => {
 			// The workbench calls these two global functions if the page defines them.
 			void page.exposeFunction('codeAutomationExit', () => resolve());
