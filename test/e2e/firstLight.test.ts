@@ -39,7 +39,7 @@ test('trains with GRPO, watches the run and reads its rollouts through a reload 
 		await waitUntil(async () => seen.add(await reward.innerText()).size >= 4, 'the reward has shown four values');
 		await page.toggleTable('Reward');
 		const rows = await page.rowCount('Reward');
-		await waitUntil(async () => (await page.rowCount('Reward')) > rows + 10, 'ten more steps are shown');
+		await waitUntil(async () => (await page.rowCount('Reward')) > rows + 5, 'more steps are shown');
 		await page.toggleTable('Reward');
 		await workbench.screenshot('dashboard-live');
 	});
@@ -87,7 +87,7 @@ test('trains with GRPO, watches the run and reads its rollouts through a reload 
 		assert.ok(isAlive(engine));
 		const page = await dashboard();
 		await page.status(/running/);
-		await waitUntil(() => recordOf(run).step > before + 20, 'twenty more steps are done');
+		await waitUntil(() => recordOf(run).step > before + 8, 'more steps are done');
 		assert.equal(recordOf(run).pid, engine);
 		await page.action('Pause').click();
 		await page.status(/paused/);
