@@ -2,18 +2,22 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { listCheckpoints, readEvents, readMetrics, readRecord } from '../../../../src/runs/runReader.ts';
 import { eventually, tinyRecipe, Workplace } from './engineProcess.ts';
 import { runHere } from './runHere.ts';
 import { readOutcome } from './runOutcome.ts';
 
-/** Trains a model that solves some problems. */
-async function policy(place: Workplace): Promise<string> {
+const shared = await Workplace.make();
+after(() => shared[Symbol.asyncDispose]());
+/** Checkpoint of a model that solves some problems. */
+const checkpoint = await policy();
+
+async function policy(): Promise<string> {
 	const stages = [{ type: 'sft', steps: 150, learning_rate: 1e-2, batch_size: 16 }];
 	const model = { ...tinyRecipe.model, context: 32 };
-	const run = await place.prepare({ ...tinyRecipe, model, stages, evaluate: { every: 1000, problems: 4 } });
-	const { code, stderr } = await runHere(place, run);
+	const run = await shared.prepare({ ...tinyRecipe, model, stages, evaluate: { every: 1000, problems: 4 } });
+	const { code, stderr } = await runHere(shared, run);
 	assert.equal(code, 0, stderr);
 	return (await listCheckpoints(run)).at(-1)?.path as string;
 }
@@ -29,7 +33,6 @@ const stage = {
 
 test('correct completions become training data, byte-identical after a kill', async () => {
 	await using place = await Workplace.make();
-	const checkpoint = await policy(place);
 	const general = Array.from({ length: 30 }, (_, i) => ({ prompt: `${i}`, completion: `0${i}`, category: 'general' }));
 	await writeFile(join(place.folder, 'general.jsonl'), general.map((row) => JSON.stringify(row)).join('\n'));
 	const recipe = {
@@ -98,7 +101,6 @@ test('correct completions become training data, byte-identical after a kill', as
 
 test('with solution_pairs, worked solutions are preferred to completions, correct or not', async () => {
 	await using place = await Workplace.make();
-	const checkpoint = await policy(place);
 	const sampling = { ...stage, keep: { correct: false }, solution_pairs: true };
 	const sampled = { ...tinyRecipe, model: { path: checkpoint }, evaluate: { every: 1000, problems: 4 } };
 	const run = await place.prepare({ ...sampled, stages: [sampling] });
