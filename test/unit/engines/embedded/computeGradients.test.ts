@@ -93,7 +93,7 @@ function parameterFeeds(flat: readonly number[]): Record<string, Feed> {
 	);
 }
 
-for (const { variant, weighting, temperature = 1 } of checks) {
+for (const [index, { variant, weighting, temperature = 1 }] of checks.entries()) {
 	const name =
 		variant.kind !== 'grpo'
 			? variant.kind
@@ -138,10 +138,12 @@ for (const { variant, weighting, temperature = 1 } of checks) {
 		const loss = async (changed: readonly number[]) =>
 			run ? run(changed) : ((await program.run({ ...parameterFeeds(changed), ...inputs })).loss?.[0] as number);
 		if (run) assert.ok(Math.abs((result.loss?.[0] as number) - (await loss(flat))) < 1e-12);
+		// Each check compares other elements, so that together they cover many of each parameter.
+		const own = Random.of('places', index);
 		let offset = 0;
 		const places = specs.flatMap((spec) => {
 			const size = elementCount(spec.shape);
-			const some = somePlaces(size, 6, random).map((i) => offset + i);
+			const some = somePlaces(size, 3, own).map((i) => offset + i);
 			offset += size;
 			return some;
 		});

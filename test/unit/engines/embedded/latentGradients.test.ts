@@ -74,7 +74,7 @@ for (const thoughts of [0, 1, 3]) {
 		let offset = 0;
 		const places = specs.flatMap(({ shape }) => {
 			const size = elementCount(shape);
-			const some = somePlaces(size, 5, random).map((i) => offset + i);
+			const some = somePlaces(size, 3, random).map((i) => offset + i);
 			offset += size;
 			return some;
 		});
