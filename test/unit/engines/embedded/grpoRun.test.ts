@@ -171,7 +171,7 @@ test('shuffled advantages are a permutation within the batch; dynamic sampling f
 test('the sft stage learns, ends when its metric reaches the target, and records each evaluation', async () => {
 	const sft = { ...tinyRecipe.stages[0], steps: 2000, until: { heldOutAccuracy: 0.25, every: 20, problems: 8 } };
 	const run = await place.prepare({ ...tinyRecipe, checkpoint: seldom.checkpoint, stages: [sft] });
-	const { code, stderr } = await place.run('--run', run);
+	const { code, stderr } = await runHere(place, run);
 	assert.equal(code, 0, stderr);
 	const lines = await readMetrics(run);
 	const last = lines.at(-1);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { listCheckpoints, readMetrics } from '../../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
+import { runHere } from './runHere.ts';
 
 const place = await Workplace.make();
 after(() => place[Symbol.asyncDispose]());
@@ -49,7 +50,7 @@ test('a run trains with every objective, and its metrics show what the objective
 	};
 	const stages = [tinyRecipe.stages[0], ...objectives.map(([settings]) => ({ ...grpo, ...settings }))];
 	const run = await place.prepare({ ...tinyRecipe, ...seldom, stages });
-	const { code, stderr } = await place.run('--run', run);
+	const { code, stderr } = await runHere(place, run);
 	assert.equal(code, 0, stderr);
 	assert.equal((await listCheckpoints(run)).at(-1)?.step, 30 + 4 * objectives.length);
 	const rows = (await readMetrics(run)).filter(({ stage }) => stage === 'grpo');
