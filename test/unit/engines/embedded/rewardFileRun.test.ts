@@ -10,6 +10,7 @@ import { listRolloutSteps, readMetrics, readRecord, readRollouts } from '../../.
 import { type EngineExit, eventually, Workplace } from './engineProcess.ts';
 import { uninterrupted } from './killResume.ts';
 import { alertsOf, rewardRecipe, writeFiles } from './rewardRuns.ts';
+import { runHere } from './runHere.ts';
 import { readOutcome } from './runOutcome.ts';
 
 const files = {
@@ -54,7 +55,7 @@ async function rescored(run: string) {
 const place = await Workplace.make();
 after(() => place[Symbol.asyncDispose]());
 await writeFiles(place, files);
-const { run, outcome: expected } = await uninterrupted(place, recipe);
+const { run, outcome: expected } = await uninterrupted(place, recipe, true);
 
 test('file and built-in rewards train, and rescoring reproduces every recorded value', async () => {
 	// Training uses only the copies.
@@ -139,7 +140,7 @@ test('an edit during a run has no effect, and a killed run resumes with its copi
 	await rm(join(place.folder, 'rewards/digits.reward.py'));
 	engine.kill('SIGKILL');
 	await engine.exit;
-	const { code, stderr } = await place.run('--run', edited, '--resume');
+	const { code, stderr } = await runHere(place, edited, { resume: true });
 	assert.equal(code, 0, stderr);
 	assert.deepEqual(await readOutcome(edited), expected);
 });
@@ -155,7 +156,7 @@ test('the worker count does not change any value', async () => {
 	const other = await place.prepare({ ...recipe, workers: 2 });
 	// Micro-batch sizes depend on the recipe's workers, so take those of the first run.
 	await writeFile(join(other, 'recipe.json'), JSON.stringify({ ...(await resolved(other)), sampleRows, trainRows }));
-	assert.equal((await place.run('--run', other)).code, 0);
+	assert.equal((await runHere(place, other)).code, 0);
 	assert.deepEqual(await readOutcome(other), expected);
 });
 
@@ -178,13 +179,13 @@ test('a run with modified copies cannot be resumed', async () => {
 	const path = join(run, 'recipe.json');
 	const recipeText = await readFile(path, 'utf8');
 	await writeFile(path, recipeText.replace('"weight": 0.2', '"weight": 0.3'));
-	assertRefused(await place.run('--run', run, '--resume'), /recipe\.json for run .* has changed/);
+	assertRefused(await runHere(place, run, { resume: true }), /recipe\.json for run .* has changed/);
 	await writeFile(path, recipeText);
 	await writeFile(helpers, text);
 	await writeFile(join(run, 'rewards/json.py'), '');
-	assertRefused(await place.run('--run', run, '--resume'), /json\.py was added since/);
+	assertRefused(await runHere(place, run, { resume: true }), /json\.py was added since/);
 	await rm(join(run, 'rewards/json.py'));
-	assert.equal((await place.run('--run', run, '--resume')).code, 0);
+	assert.equal((await runHere(place, run, { resume: true })).code, 0);
 	assert.deepEqual(await readOutcome(run), expected);
 });
 
@@ -193,10 +194,10 @@ test('a run branched from a checkpoint continues with the copies of its parent o
 	await writeFiles(place, { 'corrected/brevity.reward.ts': 'export const brevity = () => 0.25;\n' });
 	await rm(join(place.folder, 'rewards'), { recursive: true, force: true });
 	const same = await prepareChild(run, 4);
-	assert.equal((await place.run('--run', same.folder, '--parent-checkpoint', same.parentCheckpoint)).code, 0);
+	assert.equal((await runHere(place, same.folder, same)).code, 0);
 	assert.equal((await readOutcome(same.folder)).weights, expected.weights);
 	const other = await prepareChild(run, 4, { set: [{ path: ['rewards', '2', 'file'], value: corrected }] });
-	const { code, stderr } = await place.run('--run', other.folder, '--parent-checkpoint', other.parentCheckpoint);
+	const { code, stderr } = await runHere(place, other.folder, other);
 	assert.equal(code, 0, stderr);
 	const lines = await readRollouts(other.folder, 8);
 	assert.ok(lines.length > 0 && lines.every(({ rewards }) => rewards.brevity === 0.25 && !('position' in rewards)));
@@ -218,7 +219,7 @@ for (const [what, name, text, reason, pattern] of [
 		await using place = await Workplace.make();
 		await writeFiles(place, { [name]: text });
 		const run = await place.prepare(rewardRecipe([{ file: name }]));
-		assertRefused(await place.run('--run', run), pattern);
+		assertRefused(await runHere(place, run), pattern);
 		const record = await readRecord(run);
 		assert.equal(record.status, 'crashed');
 		assert.equal(record.error?.reason, reason);
@@ -232,7 +233,7 @@ test('an unknown reward name, a duplicate reward and a missing column are reject
 		'x.reward.ts': 'export const one = () => 1;\nexport const two = () => 2;',
 		'y.reward.py': 'def f(completions, solution, **kwargs):\n    return [0.0] * len(completions)',
 	});
-	const attempt = async (...rewards: object[]) => place.run('--run', await place.prepare(rewardRecipe(rewards)));
+	const attempt = async (...rewards: object[]) => runHere(place, await place.prepare(rewardRecipe(rewards)));
 	const unknown = await attempt({ file: 'x.reward.ts', name: 'three' });
 	assertRefused(unknown, /x\.reward\.ts has no reward "three"\. Available: one, two\. Fix "name"/);
 	const twice = await attempt({ file: 'x.reward.ts' }, { file: 'x.reward.ts', name: 'two' });
@@ -246,7 +247,7 @@ test('a missing interpreter is rejected with a suggested action', async () => {
 	await writeFiles(place, { 'y.reward.py': 'def f(completions, **kwargs):\n    return [0.0] * len(completions)' });
 	const run = await place.prepare(rewardRecipe([{ file: 'y.reward.py' }]));
 	place.environment.REASONING_LAB_PYTHON = join(place.folder, 'no-python');
-	assertRefused(await place.run('--run', run), /no-python.*Install it, or set/s);
+	assertRefused(await runHere(place, run), /no-python.*Install it, or set/s);
 	assert.equal((await readRecord(run)).error?.reason, 'unavailable');
 });
 
@@ -271,7 +272,7 @@ test('a recipe without an accuracy reward is still evaluated by accuracy', async
 		stages: stages.slice(0, 1),
 	});
 	for (const one of [run, own]) {
-		const { code, stderr } = await place.run('--run', one);
+		const { code, stderr } = await runHere(place, one);
 		assert.equal(code, 0, stderr);
 	}
 	const evaluations = async (one: string) =>
