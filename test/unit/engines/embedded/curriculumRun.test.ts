@@ -26,9 +26,7 @@ test('pass rates survive kills, including those of batches sampled ahead, with a
 		{ ...grpo, type: 'rloo', steps: 3, curriculum: { sampling: 'range', problems: 8 } },
 		{ ...grpo, steps: 2 },
 	];
-	const whole = await uninterrupted(place, recipe(...stages));
-	const alone = await uninterrupted(place, { ...recipe(...stages), workers: 1 }, true);
-	assert.equal(alone.outcome.weights, whole.outcome.weights);
+	const whole = await uninterrupted(place, { ...recipe(...stages), workers: 1 });
 	const lines = (await readMetrics(whole.run)).filter(({ stage }) => stage !== 'sft');
 	assert.deepEqual(
 		lines.map(({ values }) => values['curriculum/new'] !== undefined),
@@ -44,7 +42,7 @@ test('pass rates survive kills, including those of batches sampled ahead, with a
 	}
 	assert.ok(prompts.size <= 12, `${prompts.size} problems`);
 	const onKill = ({ kills }: KillReport) => t.diagnostic(`killed after ${kills.join(', ')} ms`);
-	await checkKillResume(place, recipe(...stages), { kills: 2, moments: 2, seed: 5, whole, onKill });
+	await checkKillResume(place, recipe(...stages), { kills: 2, seed: 5, whole, onKill });
 });
 
 test('the second stage draws from problems that the first has not read', async () => {
