@@ -19,8 +19,8 @@ const stages = [
 	// Long enough to still be running when they are paused and killed.
 	{ ...rl, name: 'left', steps: 150 },
 	{ ...rl, name: 'right', steps: 150, seed: 8 },
-	{ name: 'measure-left', type: 'evaluate', from: 'left', problems: 6, samples: 4, concurrency: 1 },
-	{ name: 'measure-right', type: 'evaluate', from: 'right', problems: 6, samples: 4, concurrency: 1 },
+	{ name: 'measure-left', type: 'evaluate', from: 'left', problems: 6, samples: 2, concurrency: 1 },
+	{ name: 'measure-right', type: 'evaluate', from: 'right', problems: 6, samples: 2, concurrency: 1 },
 ];
 
 test('stages run in parallel, and any of their processes can be paused, killed and resumed', async (context) => {
