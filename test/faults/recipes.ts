@@ -27,6 +27,13 @@ const sampled = { num_generations: 4, prompts_per_step: 4, max_completion_length
 const dense = [{ use: 'length-target', target: 3, range: 4 }];
 
 const pairs = lines(sums.map(([a, b]) => ({ prompt: `${a}+${b}=`, chosen: `${a}`, rejected: `${b}${a}${b}` })));
+/** A step is correct if its sum is; one digit decides this. */
+const labels = lines(
+	sums.map(([a, b], i) => {
+		const stated = (a + b + (i % 3 === 0 ? 1 : 0)) % 10;
+		return { prompt: `${a}+${b}=`, completions: [`${stated}`], labels: [stated === (a + b) % 10] };
+	}),
+);
 const teacher = lines(
 	sums.map(([a, b]) => ({
 		prompt: `${a}+${b}=`,
@@ -42,7 +49,7 @@ const pythonReward = `def digits(completions, **kwargs):
 digits.weight = 0.3
 `;
 
-/** One recipe per stage type of the embedded engine, with randomly chosen settings. */
+/** Recipes that cover every stage type of the embedded engine and every kind of state, with randomly chosen settings. */
 export const embeddedRecipes: Readonly<Record<string, (random: Random) => SmallRecipe>> = {
 	grpo: (random) => ({
 		recipe: {
@@ -56,6 +63,23 @@ export const embeddedRecipes: Readonly<Record<string, (random: Random) => SmallR
 					steps_per_generation: 1 + random.int(2),
 					num_iterations: 1 + random.int(2),
 					beta: random.int(2) * 0.02,
+				},
+			],
+		},
+		files: {},
+	}),
+	curriculum: (random) => ({
+		recipe: {
+			...base,
+			rewards: dense,
+			stages: [
+				cold,
+				{
+					type: 'grpo',
+					steps: 10,
+					...sampled,
+					curriculum: { problems: 12, target: 0.3 },
+					max_staleness: random.int(3),
 				},
 			],
 		},
@@ -150,6 +174,22 @@ export const embeddedRecipes: Readonly<Record<string, (random: Random) => SmallR
 			files: {},
 		};
 	},
+	'labeled steps': (random) => ({
+		recipe: {
+			...base,
+			stages: [
+				{ ...cold, steps: 6 },
+				{
+					type: 'process-reward-model',
+					steps: 12 + random.int(6),
+					learning_rate: 3e-3,
+					batch_size: 16,
+					labels: { path: 'labels.jsonl', heldOutShare: 0.2 },
+				},
+			],
+		},
+		files: { 'labels.jsonl': labels },
+	}),
 	pretrain: (random) => ({
 		recipe: {
 			...base,
@@ -184,6 +224,39 @@ export const embeddedRecipes: Readonly<Record<string, (random: Random) => SmallR
 		},
 		files: { 'teacher.jsonl': teacher },
 	}),
+	latent: (random) => ({
+		recipe: {
+			...base,
+			dataset: { task: 'graph-path', terms: 2, nodes: 6 },
+			model: { layers: 1, width: 16, heads: 2 },
+			stages: [
+				{
+					type: 'sft',
+					steps: 14 + random.int(6),
+					learning_rate: 1e-2,
+					batch_size: 12,
+					latent: { stages: 2, steps_per_stage: 4, thoughts_per_step: 2 },
+				},
+			],
+		},
+		files: {},
+	}),
+	proposals: (random) => {
+		const proposing = { num_generations: 4, prompts_per_step: 5, learning_rate: 2e-3 };
+		return {
+			recipe: {
+				...base,
+				dataset: { task: 'addition', digits: 1, proposed: 0.5 },
+				rewards: [{ use: 'accuracy' }, { use: 'format', weight: 0.1 }, { use: 'learnability', weight: 0.5 }],
+				stages: [
+					{ ...cold, steps: 60 },
+					{ type: 'grpo', steps: 6, ...proposing, proposals: {}, max_staleness: 1 + random.int(2) },
+					{ type: 'rloo', steps: 4, ...proposing, proposals: { invalid_reward: -1 } },
+				],
+			},
+			files: {},
+		};
+	},
 	'rejection-sampling': (random) => ({
 		recipe: {
 			...base,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { listCheckpoints, readMetrics, readRecord } from '../../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
-import { checkKillResume, uninterrupted } from './killResume.ts';
+import { checkResume, uninterrupted } from './killResume.ts';
 import { runHere } from './runHere.ts';
 
 const hashOf = (content: Buffer) => createHash('sha256').update(content).digest('hex');
@@ -35,7 +35,7 @@ async function recipeOf(place: Workplace, steps: number, more: object = {}) {
 test('the policy learns the preferences, including held-out pairs, against its initial weights as the reference', async () => {
 	await using place = await Workplace.make();
 	const recipe = await recipeOf(place, 20);
-	const whole = await uninterrupted(place, recipe);
+	const whole = await uninterrupted(place, recipe, true);
 	const { run } = whole;
 	const metrics = (await readMetrics(run)).filter(({ step }) => step > 0);
 	const [first] = metrics;
@@ -55,8 +55,8 @@ test('the policy learns the preferences, including held-out pairs, against its i
 		checkpoints.map(({ path }) => readFile(join(path, 'reference.safetensors')).then(hashOf)),
 	);
 	assert.equal(new Set(references).size, 1);
-	// A run killed during DPO ends as if uninterrupted.
-	await checkKillResume(place, recipe, { seed: 5, whole });
+	// A run resumed during DPO ends as if uninterrupted.
+	await checkResume(place, whole, 9);
 });
 
 test('weights do not depend on the worker count', async () => {

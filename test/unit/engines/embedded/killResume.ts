@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Random } from '../../../../src/base/random.ts';
+import { runFiles } from '../../../../src/runs/runFiles.ts';
+import { listCheckpoints, readEvents } from '../../../../src/runs/runReader.ts';
+import { readRunState } from '../../../../src/runs/runStatus.ts';
 import type { Workplace } from './engineProcess.ts';
 import { runHere } from './runHere.ts';
 import { type RunOutcome, readOutcome } from './runOutcome.ts';
@@ -29,6 +34,53 @@ export async function uninterrupted(place: Workplace, recipe: object, here = fal
 	return { run, outcome: await readOutcome(run), milliseconds };
 }
 
+/** Checks that metrics except times, rollouts, evaluations, weights and moments are bit-identical. */
+function assertSame(outcome: RunOutcome, expected: RunOutcome, label: string): void {
+	assert.deepEqual(outcome.metrics, expected.metrics, label);
+	assert.deepEqual(outcome.rollouts, expected.rollouts, label);
+	assert.deepEqual(outcome.evaluations, expected.evaluations, label);
+	assert.equal(outcome.weights, expected.weights, label);
+	assert.equal(outcome.optimizer, expected.optimizer, label);
+	assert.deepEqual(outcome.heads, expected.heads, label);
+}
+
+/**
+ * Resumes copies of a finished run in this process, each from an earlier checkpoint, and compares them with the run. A
+ * copy looks like a run whose engine was killed, with everything that was written after the checkpoint still there. This
+ * takes a fraction of the CPU time of {@link checkKillResume}, for tests of the state in a checkpoint.
+ * @param run run that this process has finished
+ * @param steps steps of the checkpoints
+ */
+export async function checkResume(
+	place: Workplace,
+	{ run, outcome: expected }: FinishedRun,
+	...steps: readonly number[]
+): Promise<void> {
+	for (const step of steps) {
+		const label = `resumed from step ${step}`;
+		const copy = `${run}-resumed-${step}`;
+		await cp(run, copy, { recursive: true });
+		const checkpoints = await listCheckpoints(copy);
+		assert.ok(
+			checkpoints.some((checkpoint) => checkpoint.step === step),
+			`checkpoints at ${checkpoints.map((checkpoint) => checkpoint.step)}`,
+		);
+		for (const checkpoint of checkpoints) {
+			if (checkpoint.step > step) await rm(checkpoint.path, { recursive: true });
+		}
+		const path = join(copy, runFiles.record);
+		const record = JSON.parse(await readFile(path, 'utf8'));
+		// This process's ID with another start time: the process has ended.
+		await writeFile(path, JSON.stringify({ ...record, status: 'running', processStart: '' }));
+		assert.equal((await readRunState(copy)).status, 'crashed');
+		const { code, stderr } = await runHere(place, copy, { resume: true });
+		assert.equal(code, 0, stderr);
+		const resumed = (await readEvents(copy)).findLast(({ type }) => type === 'resumed');
+		assert.equal(resumed?.fromStep, step);
+		assertSame(await readOutcome(copy), expected, label);
+	}
+}
+
 export interface KillOptions {
 	/** Number of runs to kill; default 1. */
 	readonly moments?: number;
@@ -42,7 +94,7 @@ export interface KillOptions {
 
 /**
  * Kills the engine (SIGKILL) at random times, resumes it after each kill, and compares the final run with the
- * uninterrupted one: metrics except times, rollouts, evaluations, weights and moments must be bit-identical.
+ * uninterrupted one.
  */
 export async function checkKillResume(
 	place: Workplace,
@@ -66,13 +118,6 @@ export async function checkKillResume(
 		onKill?.({ kills });
 		const { code, stderr } = await runHere(place, run, { resume: true });
 		assert.equal(code, 0, stderr);
-		const outcome = await readOutcome(run);
-		const label = `killed after ${kills.join(' and ')} ms`;
-		assert.deepEqual(outcome.metrics, expected.metrics, label);
-		assert.deepEqual(outcome.rollouts, expected.rollouts, label);
-		assert.deepEqual(outcome.evaluations, expected.evaluations, label);
-		assert.equal(outcome.weights, expected.weights, label);
-		assert.equal(outcome.optimizer, expected.optimizer, label);
-		assert.deepEqual(outcome.heads, expected.heads, label);
+		assertSame(await readOutcome(run), expected, `killed after ${kills.join(' and ')} ms`);
 	}
 }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readEvaluationLines, readEvents, readMetrics } from '../../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
-import { checkKillResume, uninterrupted } from './killResume.ts';
+import { checkResume, uninterrupted } from './killResume.ts';
 
-test('written steps become latent thoughts stage by stage, evaluations use the same number of thoughts, and a kill changes nothing', async () => {
+test('written steps become latent thoughts stage by stage, evaluations use the same number of thoughts, and a resume changes nothing', async () => {
 	await using place = await Workplace.make();
 	const latent = { stages: 2, steps_per_stage: 4, thoughts_per_step: 2 };
 	const recipe = {
@@ -13,9 +13,9 @@ test('written steps become latent thoughts stage by stage, evaluations use the s
 		dataset: { task: 'graph-path', terms: 2, nodes: 6 },
 		stages: [{ type: 'sft', steps: 14, learning_rate: 1e-2, batch_size: 12, latent }],
 		evaluate: { every: 4, problems: 6 },
-		checkpoint: { every: 3, keep: 2 },
+		checkpoint: { every: 3, keep: 100 },
 	};
-	const whole = await uninterrupted(place, recipe);
+	const whole = await uninterrupted(place, recipe, true);
 	const metrics = await readMetrics(whole.run);
 	assert.deepEqual(
 		metrics.map(({ values }) => [values['latent/stage'], values['latent/thoughts']]),
@@ -43,5 +43,6 @@ test('written steps become latent thoughts stage by stage, evaluations use the s
 		(await readEvents(whole.run)).filter(({ type }) => type === 'alert'),
 		[],
 	);
-	await checkKillResume(place, recipe, { seed: 4, whole });
+	// Step 6 is within the first stage with thoughts.
+	await checkResume(place, whole, 6);
 });

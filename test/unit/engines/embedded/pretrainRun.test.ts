@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { readMetrics, readRecord } from '../../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
-import { checkKillResume, type KillReport, uninterrupted } from './killResume.ts';
+import { checkResume, uninterrupted } from './killResume.ts';
 import { runHere } from './runHere.ts';
 
 const animals = ['cat', 'dog', 'cow', 'owl', 'fox'];
@@ -19,7 +19,7 @@ async function withTexts(place: Workplace): Promise<void> {
 	await writeFile(join(place.folder, 'texts.txt'), texts.join('\n'));
 }
 
-test('a base model learns from texts and worked solutions, and a killed run ends as if uninterrupted', async (t) => {
+test('a base model learns from texts and worked solutions, and a resumed run ends as if uninterrupted', async () => {
 	await using place = await Workplace.make();
 	await withTexts(place);
 	const recipe = {
@@ -30,10 +30,10 @@ test('a base model learns from texts and worked solutions, and a killed run ends
 			{ type: 'grpo', steps: 2, num_generations: 2, prompts_per_step: 2, learning_rate: 1e-3 },
 		],
 		evaluate: { every: 8, problems: 8 },
+		checkpoint: { every: 8, keep: 100 },
 	};
-	const whole = await uninterrupted(place, recipe);
-	const onKill = ({ kills }: KillReport) => t.diagnostic(`killed after ${kills.join(', ')} ms`);
-	await checkKillResume(place, recipe, { seed: 3, whole, onKill });
+	const whole = await uninterrupted(place, recipe, true);
+	await checkResume(place, whole, 16);
 	const { run } = whole;
 	const lines = await readMetrics(run);
 	const losses = lines.filter(({ stage: name }) => name === 'pretrain').map(({ values }) => values.loss as number);

@@ -8,7 +8,7 @@ import { connectServed } from '../../../../src/runs/runControl.ts';
 import { listCheckpoints, readMetrics } from '../../../../src/runs/runReader.ts';
 import { sample } from '../../core/reward/rewardSamples.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
-import { checkKillResume, uninterrupted } from './killResume.ts';
+import { checkResume, uninterrupted } from './killResume.ts';
 import { runHere } from './runHere.ts';
 import { readOutcome } from './runOutcome.ts';
 
@@ -40,7 +40,7 @@ async function recipeOf(place: Workplace, steps: number) {
 test('a reward model separates held-out pairs without changing the policy, and is saved and served', async () => {
 	await using place = await Workplace.make();
 	const recipe = await recipeOf(place, 20);
-	const whole = await uninterrupted(place, recipe);
+	const whole = await uninterrupted(place, recipe, true);
 	const { run } = whole;
 	const lines = (await readMetrics(run)).filter(({ stage }) => stage === 'reward-model');
 	assert.equal(lines.length, 20);
@@ -69,8 +69,8 @@ test('a reward model separates held-out pairs without changing the policy, and i
 		server.kill('SIGTERM');
 		await server.exit;
 	}
-	// A run killed during reward-model training ends as if uninterrupted.
-	await checkKillResume(place, recipe, { seed: 6, whole });
+	// A run resumed during reward-model training ends as if uninterrupted.
+	await checkResume(place, whole, 12);
 });
 
 /** Checks the rewards that the checkpoint assigns; a row it cannot score gets its own error. */

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { completionKl, leaveOneOutAdvantages } from '../../../../src/core/rloo/leaveOneOut.ts';
 import { readMetrics, readRollouts } from '../../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
-import { checkKillResume, uninterrupted } from './killResume.ts';
+import { checkResume, uninterrupted } from './killResume.ts';
 import { runHere } from './runHere.ts';
 
 const close = (a: number | null | undefined, b: number, what: string, tolerance = 1e-4) =>
@@ -34,11 +34,11 @@ const full = {
 	learning_rate: 3e-3,
 };
 
-test('advantages, KL, loss and clipping match the formulas, and the run resumes after kill -9', async () => {
+test('advantages, KL, loss and clipping match the formulas, and a resumed run ends as if uninterrupted', async () => {
 	await using place = await Workplace.make();
 	const stages = [{ ...full, steps: 3, beta: 0, steps_per_generation: 1, num_iterations: 1 }, full];
 	const recipe = { ...dense, stages, workers: 2 };
-	const whole = await uninterrupted(place, recipe);
+	const whole = await uninterrupted(place, recipe, true);
 	const { run } = whole;
 	let kls = 0;
 	for (const { step, values } of (await readMetrics(run)).filter((line) => line.step > 0)) {
@@ -68,7 +68,7 @@ test('advantages, KL, loss and clipping match the formulas, and the run resumes 
 		assert.ok((values['sampling/sampling_logp_difference/max'] ?? 0) < 1e-4);
 	}
 	assert.ok(kls > 1e-3, 'the policy has moved away from its reference');
-	await checkKillResume(place, recipe, { seed: 3, whole });
+	await checkResume(place, whole, 7);
 });
 
 test('the policy learns a dense reward', async () => {
