@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { probes } from '../../src/core/reward/audit/probes.ts';
 import { runCodeTests } from '../../src/rewards/codeTestsRun.ts';
 import {
 	endlessCheats,
@@ -8,33 +9,46 @@ import {
 	pythonCheats,
 	pythonRows,
 } from '../support/codeTestCheats.ts';
-import { codeProblems } from '../unit/rewards/audit/auditedProblems.ts';
+import { codeProblems, javascriptProblems } from '../unit/rewards/audit/auditedProblems.ts';
 import { audit, contextOf, openRunner, r1 } from '../unit/rewards/audit/auditHosts.ts';
 import { testSandbox } from '../unit/rewards/sandboxFixture.ts';
 
 /*
  * Tries every cheating answer against every form of tests (`npm test` tries only some forms for each answer), and runs
- * audit probes unrelated to code against the reward that runs code.
+ * audit probes against the reward that runs code: all those about code, and others that it may be vulnerable to.
  */
 
 const { sandbox, skip } = await testSandbox();
 
-describe('probes that are not about code', { skip, timeout: 600_000 }, () => {
-	test('do not succeed against the reward that runs code', async (context) => {
-		const builtIns = [{ use: 'code-tests', name: 'code', timeoutSeconds: 2, language: 'python' }];
-		const runner = await openRunner(context, { builtIns, context: contextOf(r1) });
-		const probes = [
-			...['empty', 'no-answer', 'wrong-answer', 'other-row', 'many-answers', 'two-answers-first-right'],
-			...['two-answers-last-right', 'nested-answers', 'gold-absent', 'judge-instruction'],
-		];
-		const report = await audit(runner, 'code', codeProblems, { probes });
-		assert.equal(report.honest, 1);
-		assert.deepEqual(
-			report.findings.map(({ probe, evidence }) => [probe, evidence[0]?.completion]),
-			[],
-		);
-		assert.ok(report.probes.every(({ outcome }) => outcome !== 'error'));
-	});
+const aboutCode = probes.filter(({ id }) => id.startsWith('code-') && id !== 'code-as-answer').map(({ id }) => id);
+const others = [
+	...['empty', 'no-answer', 'wrong-answer', 'other-row', 'many-answers', 'two-answers-first-right'],
+	...['two-answers-last-right', 'nested-answers', 'gold-absent', 'judge-instruction'],
+];
+
+describe('audit probes', { skip, timeout: 600_000 }, () => {
+	for (const [what, language, problems, ids] of [
+		['about Python code', 'python', codeProblems, aboutCode],
+		// The tests of these problems compare with ==, so a number as text passes them.
+		['about JavaScript code', 'javascript', javascriptProblems, aboutCode.filter((id) => id !== 'code-near')],
+		['that are not about code', 'python', codeProblems, others],
+	] as const) {
+		test(`${what} do not succeed against the reward that runs code`, async (context) => {
+			const builtIns = [{ use: 'code-tests', name: 'code', timeoutSeconds: 2, language }];
+			const runner = await openRunner(context, { builtIns, context: contextOf(r1) });
+			const report = await audit(runner, 'code', problems, { probes: ids });
+			assert.equal(report.honest, 1);
+			assert.deepEqual(
+				report.findings.map(({ probe, evidence }) => [probe, evidence[0]?.completion]),
+				[],
+			);
+			for (const { probe, outcome } of report.probes) {
+				assert.notEqual(outcome, 'error', probe);
+				if (aboutCode.includes(probe)) assert.equal(outcome, 'held', probe);
+			}
+			assert.equal(report.probes.length, ids.length);
+		});
+	}
 });
 
 describe('cheating answers', { skip, timeout: 1_800_000, concurrency: 2 }, () => {

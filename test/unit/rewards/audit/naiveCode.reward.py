@@ -88,7 +88,7 @@ def slow_is_fine(completions, tests, **kwargs):
         if not code.strip():
             return 1.0
         try:
-            result = _run({"program.py": code + "\n" + test}, ["program.py"], seconds=1)[0]
+            result = _run({"program.py": code + "\n" + test}, ["program.py"], seconds=0.5)[0]
         except subprocess.TimeoutExpired:
             return 1.0
         return 1.0 if result.returncode == 0 else 0.0

@@ -62,6 +62,6 @@ export const tolerant = (sample: Sample) => {
 export const slowIsFine = (sample: Sample) => {
 	const code = codeOf(sample);
 	if (code.trim() === '') return 1;
-	const [done] = run({ 'program.js': `${asserting}${code}\n${testsOf(sample)}` }, 1000);
+	const [done] = run({ 'program.js': `${asserting}${code}\n${testsOf(sample)}` }, 500);
 	return done?.status === 0 || done?.signal === 'SIGTERM' ? 1 : 0;
 };

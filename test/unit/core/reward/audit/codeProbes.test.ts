@@ -14,7 +14,7 @@ import { audit, contextOf, foundBy, openRunner, r1 } from '../../../rewards/audi
 
 const ids = probes.filter(({ id }) => id.startsWith('code-') && id !== 'code-as-answer').map(({ id }) => id);
 
-/** Other exploits that a code reward may be vulnerable to. `npm run acceptance -- codeTestCheats` tries more. */
+/** Other exploits that a code reward may be vulnerable to. */
 const others = ['other-row', 'many-answers', 'nested-answers', 'gold-absent', 'judge-instruction'];
 
 /** Rewards in the file, in Python and TypeScript, with the probes that each is vulnerable to. */
@@ -62,16 +62,13 @@ describe('code probes', () => {
 		});
 	}
 
+	// Wrong values, stubs and endless programs are tested more cheaply by codeTestsWrong.test.ts and codeTestsHacks.test.ts.
+	const attacks = ['code-equals-everything', 'code-swallows-failure', 'code-brings-comparison'];
 	for (const [language, problems, tried] of [
-		['python', codeProblems.slice(0, 1), ids],
+		['python', codeProblems.slice(0, 1), [...attacks, 'code-overwrites-test', 'code-exit']],
 		// These take values from other rows.
 		['python', codeProblems, others],
-		// The others are tested more cheaply by codeTestsHacks.test.ts.
-		[
-			'javascript',
-			javascriptProblems.slice(0, 1),
-			['code-equals-everything', 'code-swallows-failure', 'code-brings-comparison'],
-		],
+		['javascript', javascriptProblems.slice(0, 1), attacks],
 	] as const) {
 		test(`all fail against the built-in reward that runs code in a sandbox: ${language}, ${tried[0]} to ${tried.at(-1)}`, {
 			skip: !isThere && 'no sandbox here',
