@@ -12,11 +12,25 @@ function messageOf(i: number): Record<string, unknown> {
 	return { id: `m${i}`, content: `Answer ${i}`, source: 'generate', role: 'assistant', tool_calls: [call], model: 'm' };
 }
 
+/** Samples and archives made so far: those of thousands of messages take a tenth of a second and more each. */
+const samples = new Map<string, string>();
+const archives = new Map<string, Buffer>();
+
+function once<T>(made: Map<string, T>, key: string, make: () => T): T {
+	const found = made.get(key) ?? make();
+	made.set(key, found);
+	return found;
+}
+
 /**
  * Returns the JSON of a sample as Inspect writes it (EvalSample, `to_json_safe` with an indent of 2): its messages, and
  * after them a model event for each answer and the attachments.
  */
 export function longSample(id: string, count: number, more: object = {}): string {
+	return once(samples, JSON.stringify([id, count, more]), () => makeSample(id, count, more));
+}
+
+function makeSample(id: string, count: number, more: object): string {
 	const messages = Array.from({ length: count }, (_, i) => messageOf(i));
 	const query = { type: 'object', properties: { query: { type: 'string' } }, required: ['query'] };
 	const tools = [{ name: 'search', description: 'Search', parameters: query }];
@@ -36,8 +50,15 @@ export function longSample(id: string, count: number, more: object = {}): string
 	return JSON.stringify(sample, null, 2);
 }
 
-/** Returns an `.eval` file with a small sample, a long one, a long one that failed, and a small one written twice. */
+/**
+ * Returns an `.eval` file with a small sample, a long one, a long one that failed, and a small one written twice. Callers
+ * share it, so they must not change its bytes.
+ */
 export function longArchive(count: number, method: 0 | 8 | 93 = 93): Buffer {
+	return once(archives, `${count} ${method}`, () => makeArchive(count, method));
+}
+
+function makeArchive(count: number, method: 0 | 8 | 93): Buffer {
 	const member = (name: string, text: string) => ({ name: `samples/${name}.json`, text, method });
 	return zipFile([
 		{ name: 'header.json', text: '{}' },
