@@ -1,6 +1,7 @@
 /**
  * Fuzzes all importers with 90,000 damaged files from fixed seeds, on all processors: no crashes, no hangs over 2 s,
- * and no silent data loss. `--count N` and `--from N` run a subset.
+ * and no silent data loss. `--count N` and `--from N` run a subset. Also compares parts of damaged JSON with those of the
+ * parsed text.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -9,6 +10,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
 import { node, root } from '../scripts/paths.ts';
+import { checkDamagedLines, checkDamagedValues } from '../support/damagedJson.ts';
 import { type FuzzCase, fuzzCase, fuzzedFormats } from '../support/importerFuzz.ts';
 
 const first = Number(process.env.CHECK_FROM ?? 0);
@@ -95,4 +97,11 @@ describe('importers with damaged files', () => {
 			[],
 		);
 	});
+});
+
+describe('parts of damaged JSON', () => {
+	it('match those of the parsed text in 10,000 lines, and so do the steps', () => checkDamagedLines(10_000));
+
+	it('are accepted exactly if the parser accepts the text, in 20,000 strings and lists', () =>
+		checkDamagedValues(20_000));
 });
