@@ -98,14 +98,14 @@ describe('the list of read errors of a run', () => {
 
 	it('loses no record, however many there are', async () => {
 		const row = `${JSON.stringify({ input: 'p', output: 'o', gts: '1', score: 1, step: 1 })}\n`;
-		await writeFile(join(folder, '1.jsonl'), row.repeat(10) + 'x\n'.repeat(20_000) + row);
+		await writeFile(join(folder, '1.jsonl'), row.repeat(10) + 'x\n'.repeat(11_000) + row);
 		const run = await openRun(folder);
 		for (let i = 0; i < 2; i++) {
 			const { rollouts, skipped } = await inspectRun(run);
 			assert.equal(rollouts, 11);
 			assert.equal(
 				skipped.reduce((sum, { records }) => sum + records, 0),
-				20_000,
+				11_000,
 			);
 			assert.ok(skipped.length < 10_100);
 		}
