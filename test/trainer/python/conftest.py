@@ -10,7 +10,12 @@ from typing import Any
 
 import pytest
 import torch
+from reasoning_lab_trainer.course.run import run
+from reasoning_lab_trainer.course.world import World
 from reasoning_lab_trainer.failure import Failure
+from scripted_driver import ScriptedDriver
+from tiny_model import grpo_stage, make_model
+from tiny_model import recipe as tiny_recipe
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
@@ -69,6 +74,15 @@ def llama_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     LlamaForCausalLM(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def plain_run(tmp_path_factory: pytest.TempPathFactory) -> ScriptedDriver:
+    """Returns the driver of an ordinary GRPO run of three steps, with the model of `make_model`."""
+    driver = ScriptedDriver(tiny_recipe(make_model(tmp_path_factory.mktemp("plain")), [grpo_stage(3)]))
+    assert run(driver.link, "token", World()) == 0, driver.of("fault")
+    driver.close()
+    return driver
 
 
 def lab_tokenizer_json(symbols: list[str] = SYMBOLS) -> str:

@@ -20,12 +20,6 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     return make_model(tmp_path_factory.mktemp("model"))
 
 
-@pytest.fixture(scope="module")
-def plain(model: str) -> ScriptedDriver:
-    """Returns the driver of an ordinary run."""
-    return train(ScriptedDriver(recipe(model, [grpo_stage(3)])))
-
-
 def train(driver: ScriptedDriver) -> ScriptedDriver:
     assert run(driver.link, "token", World()) == 0, driver.of("fault")
     driver.close()
@@ -39,7 +33,7 @@ def resume_from(folder: Path, driver: ScriptedDriver, step: int) -> Json:
 
 
 def test_a_batch_waits_for_its_reward_and_is_saved_as_it_was_before(
-    model: str, plain: ScriptedDriver, tmp_path: Path
+    model: str, plain_run: ScriptedDriver, tmp_path: Path
 ) -> None:
     asked = recipe(model, [grpo_stage(3)])
     folder = tmp_path / "held"
@@ -57,9 +51,9 @@ def test_a_batch_waits_for_its_reward_and_is_saved_as_it_was_before(
     held = train(ScriptedDriver(asked, orders=orders))
     rows = [params["rows"] for params in held.of("rewards/score")]
     assert rows[2] == rows[3] == rows[4], "the same rows again"
-    assert told(held) == told(plain)
+    assert told(held) == told(plain_run)
     resumed = train(ScriptedDriver(asked, resume=resume_from(folder, held, 2)))
-    assert told(resumed) == {step: line for step, line in told(plain).items() if step > 2}
+    assert told(resumed) == {step: line for step, line in told(plain_run).items() if step > 2}
 
 
 def test_a_run_is_stopped_while_a_reward_fails(model: str) -> None:
@@ -162,7 +156,7 @@ def test_rollouts_tell_what_trl_computed_anyway(model: str) -> None:
     assert known.count(True) == known.count(False) == len(lines) // 2
 
 
-def test_rewards_inside_the_trainer(model: str, plain: ScriptedDriver, tmp_path: Path) -> None:
+def test_rewards_inside_the_trainer(model: str, plain_run: ScriptedDriver, tmp_path: Path) -> None:
     file = tmp_path / "own.reward.py"
     file.write_text(
         "import torch\n"
@@ -175,7 +169,7 @@ def test_rewards_inside_the_trainer(model: str, plain: ScriptedDriver, tmp_path:
     driver = ScriptedDriver({**asked, "pytorch": {**asked["pytorch"], "rewards": "in-process"}})
     driver.columns[0]["file"] = str(file)
     train(driver)
-    assert [step["rollouts"] for step in driver.steps] == [step["rollouts"] for step in plain.steps]
+    assert [step["rollouts"] for step in driver.steps] == [step["rollouts"] for step in plain_run.steps]
     for scored in driver.of("rewards/score"):
         assert list(scored["known"]) == ["digits"] and len(scored["known"]["digits"]) == len(scored["rows"])
     assert driver.steps[0]["metrics"]["digits/longest"] > 0
