@@ -1,6 +1,6 @@
 /**
  * Training without labels: the template `no-labels`, whose report is kept in test/artifacts. Majority votes and labels
- * must improve accuracy; certainty, self-certainty and the control must not. Set SEEDS to run other seeds (default: 1).
+ * must improve accuracy; certainty, self-certainty and the control must not. Set SEEDS to run other seeds (default: 1,2,3).
  */
 import assert from 'node:assert/strict';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { artifacts } from '../scripts/paths.ts';
 import { lab } from './commandLine.ts';
 import { gainsOf } from './siblingGains.ts';
 
-const seeds = (process.env.SEEDS ?? '1').split(',');
+const seeds = (process.env.SEEDS ?? '1,2,3').split(',');
 
 test('a policy gains from majority votes, but not from certainty or shuffled advantages', async () => {
 	const folder = await mkdtemp(join(tmpdir(), 'no-labels-'));

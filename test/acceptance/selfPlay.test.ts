@@ -1,6 +1,7 @@
 /**
- * Self-play (SPIN): the recipe `spin` of the template `no-labels`. Three rounds must improve on their start. The
- * reports are kept in test/artifacts. Set SEEDS to run other seeds (default: 1,2,3).
+ * Self-play (SPIN): the recipe `spin` of the template `no-labels`. Three rounds must improve on their start, and a
+ * control with swapped pairs must not. The reports are kept in test/artifacts. Set SEEDS to run other seeds (default:
+ * 1,2,3).
  */
 import assert from 'node:assert/strict';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -26,11 +27,16 @@ test('a policy gains by preferring worked solutions to its own answers', async (
 			await lab(project, folder, 'report', `runs/${run}`, '--out', `report-${seed}.md`);
 			await copyFile(join(project, `report-${seed}.md`), join(artifacts, `spin-${seed}.md`));
 			const report = await readFile(join(project, `report-${seed}.md`), 'utf8');
-			const claims = report.match(/^\| (?:SPIN|imitation) above .*$/gm) ?? [];
+			const claims = report.match(/^\| (?:SPIN|control|imitation) above .*$/gm) ?? [];
 			console.error(seed, claims.join('\n'));
 			assert.match(
 				claims.find((line) => line.startsWith('| SPIN above its start')) ?? '',
 				/\| yes \|$/,
+				`seed ${seed}`,
+			);
+			assert.match(
+				claims.find((line) => line.startsWith('| control above its start')) ?? '',
+				/\| no \|$/,
 				`seed ${seed}`,
 			);
 		}

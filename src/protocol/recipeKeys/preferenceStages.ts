@@ -45,6 +45,20 @@ export const dpoStageSchema = stageOf('dpo', 'Direct preference optimization on 
 			},
 		},
 	),
+	control: bareKey(
+		choice(
+			['shuffle'],
+			'Control experiment: swaps the completions of half of the pairs, chosen at random, so nothing can be learned.',
+		),
+		{
+			or: 'none',
+			lacking: {
+				pytorch: {
+					say: 'The PyTorch engine cannot shuffle pairs. Remove "control", or run the experiment with "engine": "embedded".',
+				},
+			},
+		},
+	),
 });
 
 export const rewardModelStageSchema = stageOf('reward-model', 'Reward model trained on pairs (Bradley-Terry).', pairs);

@@ -361,6 +361,10 @@ describe('features missing from the pytorch engine', () => {
 		[stage({ clip_cov_ratio: 0.001 }), /^stages\[0\]\.clip_cov_ratio: TRL does not support Clip-Cov/],
 		[stage({ skip_dead_groups: true }), /^stages\[0\]\.skip_dead_groups: TRL always processes zero-advantage groups/],
 		[stage({ control: 'shuffle' }), /^stages\[0\]\.control: TRL cannot shuffle advantages/],
+		[
+			{ ...hub, stages: [{ ...sft, type: 'dpo', pairs, control: 'shuffle' }] },
+			/^stages\[0\]\.control: The PyTorch engine cannot shuffle pairs/,
+		],
 		[stage({ loss_type: 'luspo' }), /^stages\[0\]\.loss_type: .*"importance_sampling_level": "sequence"/],
 		...contradictions.map(([more, fault]): [object, RegExp] => [stage(more), fault]),
 		[

@@ -59,6 +59,17 @@ test('the policy learns the preferences, including held-out pairs, against its i
 	await checkResume(place, whole, 9);
 });
 
+test('nothing is learned if half of the pairs are swapped', async () => {
+	await using place = await Workplace.make();
+	const run = await place.prepare(await recipeOf(place, 20, { control: 'shuffle' }));
+	assert.equal((await runHere(place, run)).code, 0);
+	const metrics = (await readMetrics(run)).filter(({ step }) => step > 0);
+	const held = metrics.flatMap(({ values }) => values['eval/rewards/margins'] ?? []);
+	assert.equal(held.length, 4);
+	// In the same number of updates on the true pairs, it exceeds 0.5.
+	assert.ok(Math.max(...held) < 0.2, `${held.join(', ')}`);
+});
+
 test('weights do not depend on the worker count', async () => {
 	await using place = await Workplace.make();
 	// 16 rows for each of two workers, so the micro-batches, which the recipe freezes, are identical.

@@ -9,10 +9,17 @@ import { readDataFile } from '../../../../runs/openDataset.ts';
 import type { Sequence } from '../../learner.ts';
 import type { ModelAndTokenizer } from '../modelAndTokenizer.ts';
 
+export interface PairFile {
+	readonly path: string;
+	readonly texts: PairTexts;
+	/** Half of the training pairs are swapped (`control: shuffle`). */
+	readonly shuffled: boolean;
+}
+
 /** Preference pair files, read before the vocabulary is known. */
 export interface PairFiles {
 	/** Files, keyed by the index of the stage that uses them. */
-	readonly byStage: ReadonlyMap<number, { readonly path: string; readonly texts: PairTexts }>;
+	readonly byStage: ReadonlyMap<number, PairFile>;
 	/** SHA-256 over all files, or null if the recipe has no pair files. */
 	readonly hash: string | null;
 }
@@ -22,14 +29,15 @@ export interface PairFiles {
  * other work starts.
  */
 export async function openPairFiles({ stages }: ResolvedRecipe): Promise<PairFiles> {
-	const byStage = new Map<number, { path: string; texts: PairTexts }>();
+	const byStage = new Map<number, PairFile>();
 	const hash = createHash('sha256');
 	for (const [index, stage] of stages.entries()) {
 		if (stage.type !== 'dpo' && stage.type !== 'reward-model') continue;
 		const { path } = stage.pairs;
 		const text = await readDataFile(path);
 		hash.update(text).update('\0');
-		byStage.set(index, { path, texts: parsePairs(text, path, stage.pairs, stage.type === 'dpo') });
+		const shuffled = stage.type === 'dpo' && stage.control === 'shuffle';
+		byStage.set(index, { path, texts: parsePairs(text, path, stage.pairs, stage.type === 'dpo'), shuffled });
 	}
 	return { byStage, hash: byStage.size === 0 ? null : hash.digest('hex') };
 }
@@ -59,11 +67,12 @@ export class PreferencePairs {
 	#order: number[] = [];
 
 	/** @throws `invalid` if no usable pairs remain */
-	constructor(name: string, texts: PairTexts, { tokenizer, shape }: ModelAndTokenizer, seed: number) {
+	constructor({ path: name, texts, shuffled }: PairFile, { tokenizer, shape }: ModelAndTokenizer, seed: number) {
 		const made = (list: readonly PairText[]) =>
 			list.map((text) => pairOf(text, tokenizer, shape.context)).filter((pair) => pair !== null);
 		this.#seed = seed;
-		this.training = made(texts.training);
+		const training = made(texts.training);
+		this.training = shuffled ? halfSwapped(training, seed) : training;
 		this.heldOut = made(texts.heldOut);
 		const all = texts.training.length + texts.heldOut.length;
 		this.leftOut = all - this.training.length - this.heldOut.length;
@@ -101,6 +110,13 @@ function pairOf(text: PairText, tokenizer: Tokenizer, context: number): TokenPai
 	return Math.max(pair.chosen.tokens.length, pair.rejected.tokens.length) > context ? null : pair;
 }
 
+/** Swaps the completions of half of the pairs, chosen at random. */
+function halfSwapped(pairs: readonly TokenPair[], seed: number): TokenPair[] {
+	const order = Random.of(seed, 'control').shuffle(pairs.map((_, i) => i));
+	const chosen = new Set(order.slice(0, Math.floor(pairs.length / 2)));
+	return pairs.map((pair, i) => (chosen.has(i) ? { chosen: pair.rejected, rejected: pair.chosen } : pair));
+}
+
 /** Returns the tokenized pairs for each stage. */
 export function pairsByStage(
 	files: PairFiles,
@@ -109,8 +125,9 @@ export function pairsByStage(
 	onLeftOut: (count: number, why: string) => void,
 ): ReadonlyMap<number, PreferencePairs> {
 	return new Map(
-		[...files.byStage].map(([index, { path, texts }]) => {
-			const pairs = new PreferencePairs(path, texts, model, seed);
+		[...files.byStage].map(([index, file]) => {
+			const { path, texts } = file;
+			const pairs = new PreferencePairs(file, model, seed);
 			if (texts.same > 0) onLeftOut(texts.same, `pairs in ${path} have identical completions`);
 			if (pairs.leftOut > 0) onLeftOut(pairs.leftOut, `pairs in ${path} do not fit the model's context or vocabulary`);
 			return [index, pairs];
