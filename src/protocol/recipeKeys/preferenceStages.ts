@@ -17,9 +17,11 @@ export const preferenceLosses = [
 	'bco_pair',
 	'sppo_hard',
 	'aot',
+	'aot_unpaired',
 	'apo_zero',
 	'apo_down',
 	'sigmoid_norm',
+	'discopop',
 	'simpo',
 	'orpo',
 	'kto',
@@ -41,6 +43,12 @@ export const dpoStageSchema = stageOf('dpo', 'Direct preference optimization on 
 				embedded: {
 					when: (value) => value !== 'sigmoid',
 					say: 'The embedded engine only supports the DPO loss. Remove "loss_type", or set "engine": "pytorch".',
+				},
+				pytorch: {
+					when: (value, { trainer }) =>
+						value === 'exo_pair' &&
+						!(Number((trainer as Readonly<Record<string, unknown>> | undefined)?.label_smoothing) > 0),
+					say: '"exo_pair" requires label smoothing. Add "trainer": { "label_smoothing": 0.001 }, the value of its paper.',
 				},
 			},
 		},

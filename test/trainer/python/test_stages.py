@@ -15,6 +15,7 @@ from conftest import RECIPE, fails
 from datasets import Dataset
 from reasoning_lab_trainer.course.run import run
 from reasoning_lab_trainer.course.world import World
+from reasoning_lab_trainer.data.hashing import Epochs
 from reasoning_lab_trainer.models.load import load_policy
 from reasoning_lab_trainer.trl.minillm import minillm
 from reasoning_lab_trainer.trl.options import fits, trainer_options, words_of
@@ -29,7 +30,7 @@ from transformers import (
     AutoTokenizer,
     TrainerCallback,
 )
-from trl import SFTConfig, SFTTrainer
+from trl import DPOConfig, DPOTrainer, SFTConfig, SFTTrainer
 
 Json = dict[str, Any]
 LORA = {"r": 4, "alpha": 8, "dropout": 0, "targets": "all-linear", "quantize": "none"}
@@ -109,6 +110,35 @@ def make_recipe(stages: list[Json], **pytorch: Any) -> Json:
     recipe["evaluate"]["every"] = 2
     recipe["pytorch"] |= {"precision": "float32", **pytorch}
     return recipe
+
+
+class Losses(TrainerCallback):
+    """Records the losses that a plain TRL trainer logs."""
+
+    def __init__(self) -> None:
+        self.values: list[float] = []
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
+        if "loss" in logs:
+            self.values.append(logs["loss"])
+
+
+def plain_options(stage: Json) -> Json:
+    """Returns the options of a plain TRL trainer that trains like a stage."""
+    return {
+        "max_steps": stage["steps"],
+        "learning_rate": stage["learning_rate"],
+        "lr_scheduler_type": "constant_with_warmup",
+        "per_device_train_batch_size": stage["batch_size"],
+        "train_sampling_strategy": "sequential",
+        "bf16": False,
+        "use_cpu": True,
+        "gradient_checkpointing": False,
+        "logging_steps": 1,
+        "report_to": "none",
+        "save_strategy": "no",
+        "seed": 1,
+    }
 
 
 def right(row: Json) -> dict[str, float | None]:
@@ -223,6 +253,51 @@ def test_a_resumed_stage_goes_on_exactly(tmp_path: Path, files: dict[str, str], 
     assert [step["tokens"] for step in rest.steps] == [step["tokens"] for step in whole.steps[4:]]
     if kind == "distill":
         assert not rest.of("rewards/score"), "accepted completions are not scored again"
+
+
+PAIR_LOSSES = {
+    **dict.fromkeys(["sigmoid", "hinge", "ipo", "nca_pair", "bco_pair", "sppo_hard", "aot", "aot_unpaired"], 0.0),
+    **dict.fromkeys(["apo_zero", "apo_down", "sigmoid_norm", "discopop"], 0.0),
+    "exo_pair": 0.1,
+    "robust": 0.1,
+}
+"""Losses of DPOTrainer, each with the label smoothing to use."""
+
+
+@pytest.mark.parametrize(
+    "loss", [pytest.param(loss, marks=[pytest.mark.acceptance] * (loss != "exo_pair")) for loss in PAIR_LOSSES]
+)
+def test_pair_losses_are_those_of_plain_trl(
+    files: dict[str, str], llama_folder: Path, tmp_path: Path, loss: str
+) -> None:
+    smoothing = {"label_smoothing": PAIR_LOSSES[loss]} if PAIR_LOSSES[loss] else {}
+    stage = stage_of("dpo", 4, files, loss_type=loss, learning_rate=1e-3, trainer=smoothing)
+    stage["pairs"]["heldOutShare"] = 0
+    recipe = make_recipe([stage], maxLength=60)
+    recipe["model"] = {"path": str(llama_folder)}
+    driver = train(recipe, None)
+    rows = [json.loads(line) for line in Path(files["pairs"]).read_text().splitlines()]
+    epochs = Epochs(len(rows), recipe["seed"], "dpo", 0)
+    config = DPOConfig(
+        output_dir=str(tmp_path),
+        loss_type=[loss],
+        beta=stage["beta"],
+        max_length=60,
+        **plain_options(stage),
+        **smoothing,
+    )
+    losses = Losses()
+    trainer = DPOTrainer(
+        AutoModelForCausalLM.from_pretrained(llama_folder),
+        AutoModelForCausalLM.from_pretrained(llama_folder),
+        config,
+        train_dataset=Dataset.from_list([rows[epochs.at(place)] for place in range(4 * 8)]),
+        processing_class=AutoTokenizer.from_pretrained(llama_folder),
+        callbacks=[losses],
+    )
+    trainer.train()
+    assert [step["metrics"]["loss"] for step in driver.steps] == losses.values
+    assert len(set(losses.values)) == 4
 
 
 @pytest.mark.parametrize("loss", ["ipo", "simpo", "orpo", "kto"])
@@ -422,38 +497,17 @@ def test_sft_computes_what_plain_trl_computes(tmp_path: Path, llama_folder: Path
             prompt = [{"role": "system", "content": "Think."}, {"role": "user", "content": prompt}]
             completion = [{"role": "assistant", "content": completion}]
         rows.append({"prompt": prompt, "completion": completion})
-    losses: list[float] = []
-
-    class Losses(TrainerCallback):
-        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
-            if "loss" in logs:
-                losses.append(logs["loss"])
-
-    config = SFTConfig(
-        output_dir=str(tmp_path),
-        max_steps=4,
-        learning_rate=1e-3,
-        lr_scheduler_type="constant_with_warmup",
-        per_device_train_batch_size=8,
-        train_sampling_strategy="sequential",
-        max_length=60,
-        bf16=False,
-        use_cpu=True,
-        gradient_checkpointing=False,
-        logging_steps=1,
-        report_to="none",
-        save_strategy="no",
-        seed=1,
-    )
+    losses = Losses()
+    config = SFTConfig(output_dir=str(tmp_path), max_length=60, **plain_options(recipe["stages"][0]))
     trainer = SFTTrainer(
         AutoModelForCausalLM.from_pretrained(llama_folder),
         config,
         train_dataset=Dataset.from_list(rows),
         processing_class=AutoTokenizer.from_pretrained(llama_folder),
-        callbacks=[Losses()],
+        callbacks=[losses],
     )
     trainer.train()
-    assert [step["metrics"]["loss"] for step in driver.steps] == losses
+    assert [step["metrics"]["loss"] for step in driver.steps] == losses.values
 
 
 def test_rows_are_packed(llama_folder: Path) -> None:
@@ -624,6 +678,12 @@ class TestOptions:
         assert run(driver.link, "token", World()) == 2
         driver.close()
         assert '"optim_target_modules" of "trainer" must be' in driver.of("fault")[0]["message"]
+        # Rejected by the trainer, not by its configuration.
+        recipe = make_recipe([stage_of("dpo", 2, files, loss_type="exo_pair")])
+        driver = ScriptedDriver(recipe, rewards=right, new_model=new_model)
+        assert run(driver.link, "token", World()) == 2
+        driver.close()
+        assert "TRL rejects these options: Label smoothing must be greater" in driver.of("fault")[0]["message"]
 
     def test_hints(self) -> None:
         assert fits([1, 2], list[int])

@@ -365,6 +365,10 @@ describe('features missing from the pytorch engine', () => {
 			{ ...hub, stages: [{ ...sft, type: 'dpo', pairs, control: 'shuffle' }] },
 			/^stages\[0\]\.control: The PyTorch engine cannot shuffle pairs/,
 		],
+		[
+			{ ...hub, stages: [{ ...sft, type: 'dpo', pairs, loss_type: 'exo_pair' }] },
+			/^stages\[0\]\.loss_type: "exo_pair" requires label smoothing\. Add "trainer"/,
+		],
 		[stage({ loss_type: 'luspo' }), /^stages\[0\]\.loss_type: .*"importance_sampling_level": "sequence"/],
 		...contradictions.map(([more, fault]): [object, RegExp] => [stage(more), fault]),
 		[

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..course import checkpoint
 from ..failure import Failure
+from .options import accepted
 
 if TYPE_CHECKING:
     from ..course.context import Context
@@ -21,6 +22,10 @@ class Gated:
 
     lab: Context
     _skipped = 0
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        with accepted("The stage"):
+            super().__init__(*args, **kwargs)
 
     def _get_grad_norm(self, model: Any, grad_norm: Any = None) -> Any:
         """Like the transformers method, but raises an error before an update with a non-finite gradient is applied."""

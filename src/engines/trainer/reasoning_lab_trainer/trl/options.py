@@ -8,6 +8,8 @@ import enum
 import json
 import types
 import typing
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from typing import Any
 
@@ -59,10 +61,11 @@ def settings_by_name(config_class: type, settings: dict[str, Any]) -> dict[str, 
     return {name: value for name, value in settings.items() if name in known}
 
 
-def make_config(config_class: type, options: dict[str, Any], where: str) -> Any:
-    """Creates the configuration. If TRL rejects the options, raises a one-sentence Failure."""
+@contextmanager
+def accepted(where: str) -> Iterator[None]:
+    """Creates a TRL configuration or trainer. If TRL rejects the options, raises a one-sentence Failure."""
     try:
-        return config_class(**options)
+        yield
     except Failure:
         raise
     except (ValueError, TypeError, NotImplementedError, ImportError) as error:
@@ -70,6 +73,12 @@ def make_config(config_class: type, options: dict[str, Any], where: str) -> Any:
         raise Failure(
             "invalid", f"{where}: TRL rejects these options: {text[:400]}.", 'Correct the stage or its "trainer" block.'
         ) from error
+
+
+def make_config(config_class: type, options: dict[str, Any], where: str) -> Any:
+    """Creates the configuration. If TRL rejects the options, raises a one-sentence Failure."""
+    with accepted(where):
+        return config_class(**options)
 
 
 def _fault(where: str, name: str, what: str, action: str) -> Failure:
