@@ -15,8 +15,8 @@ import { dark, light } from '../../src/core/report/reportStyle.ts';
 import { readMetrics } from '../../src/runs/runReader.ts';
 import { root } from './paths.ts';
 
-/** A line of a chart: a metric of a stage. */
-type Line = readonly [name: string, stage: string, metric: string];
+/** A line of a chart: a metric of a stage, divided by a number. */
+type Line = readonly [name: string, stage: string, metric: string, divisor?: number];
 
 interface DocChart {
 	/** File name in docs/pictures. */
@@ -89,6 +89,15 @@ const charts: readonly DocChart[] = [
 		],
 	},
 	{
+		file: 'think',
+		recipe: 'think',
+		title: 'Accuracy and length under R1-Zero',
+		lines: [
+			['correct', 'zero', 'rewards/accuracy/mean'],
+			['tokens / 100', 'zero', 'completions/mean_length', 100],
+		],
+	},
+	{
 		file: 'losses-entropy',
 		recipe: 'algorithms',
 		title: 'Entropy per token, in nats',
@@ -99,10 +108,10 @@ const charts: readonly DocChart[] = [
 /** Number of points per line. Longer series are averaged over equal stretches. */
 const points = 30;
 
-async function lineOf(pipeline: string, [name, stage, metric]: Line): Promise<ReportSeries> {
+async function lineOf(pipeline: string, [name, stage, metric, divisor = 1]: Line): Promise<ReportSeries> {
 	const known = (await readMetrics(join(pipeline, stage))).flatMap(({ step, values }): ReportPoint[] => {
 		const y = values[metric];
-		return typeof y === 'number' ? [{ x: step, y }] : [];
+		return typeof y === 'number' ? [{ x: step, y: y / divisor }] : [];
 	});
 	const size = Math.max(1, Math.ceil(known.length / points));
 	const means = Array.from({ length: Math.ceil(known.length / size) }, (_, i): ReportPoint => {
