@@ -63,7 +63,7 @@ export const projectTemplates: readonly ProjectTemplate[] = [
 		id: 'algorithms',
 		label: 'Losses compared',
 		detail:
-			'A pipeline: ten loss and advantage variants from the same starting point, and a report that compares them.',
+			'A pipeline: thirteen loss and advantage variants from the same starting point, and a report that compares them.',
 		recipe: 'algorithms.recipe.json',
 	},
 	{

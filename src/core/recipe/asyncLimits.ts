@@ -4,7 +4,7 @@
  */
 
 /** Stage keys that it lacks, with the value that has no effect; null: the key must be missing. */
-export const asyncKeys: Readonly<Record<string, string | number | null>> = {
+export const asyncKeys: Readonly<Record<string, string | number | boolean | null>> = {
 	beta: 0,
 	loss_type: 'dapo',
 	num_iterations: 1,
@@ -15,6 +15,7 @@ export const asyncKeys: Readonly<Record<string, string | number | null>> = {
 	off_policy_mask_threshold: null,
 	top_entropy_quantile: 1,
 	entropy_coef: 0,
+	use_adaptive_entropy: false,
 };
 
 /** TRL options for its vLLM server, which the engine does not use, or that the engine sets. */

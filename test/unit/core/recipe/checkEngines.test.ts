@@ -55,6 +55,7 @@ const asyncConflicts: [stage: object, recipe: object, words: string][] = [
 	[{ loss_type: 'grpo' }, {}, '"loss_type": "grpo"'],
 	[{ num_iterations: 2 }, {}, '"num_iterations": 2'],
 	[{ delta: 2 }, {}, '"delta": 2'],
+	[{ use_adaptive_entropy: true }, {}, '"use_adaptive_entropy": true'],
 	[{ trainer: { top_k: 3 } }, {}, '"top_k" of "trainer"'],
 	[{}, { pytorch: { lora: {} } }, '"lora"'],
 	[{}, { pytorch: { vllm: {} } }, '"vllm"'],

@@ -10,6 +10,7 @@ from ..failure import Failure
 from .advantages import Advantages
 from .async_grpo import run_async_stage
 from .dppo import Dppo
+from .options import settings_by_name
 from .refused import imported
 from .sampling import Sampling
 from .sampling_stage import run_sampling_stage
@@ -40,7 +41,8 @@ def run_stage(context: Context, stage: Stage) -> None:
     elif loss == "vespo":
         # TRL rejects its own default for VESPO.
         mode = stage.settings.get("vllm_importance_sampling_mode", "token_truncate")
-        run_sampling_stage(context, stage, LabGRPOTrainer, GRPOConfig, vllm_importance_sampling_mode=mode)
+        own = settings_by_name(GRPOConfig, {"vllm_importance_sampling_mode": mode})
+        run_sampling_stage(context, stage, LabGRPOTrainer, GRPOConfig, **own)
     elif loss.startswith("dppo_"):
         run_sampling_stage(context, stage, LabDPPOTrainer, GRPOConfig, loss_type="cispo")
     else:
