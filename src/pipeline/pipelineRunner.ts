@@ -236,7 +236,7 @@ export class PipelineRunner {
 				stage,
 				recipe: compiled.recipe,
 				folder,
-				resume: plan === 'resume',
+				resume: plan === 'resume' || plan === 'follow',
 				engine: this.#options.engine,
 				launch: this.#options.launch ?? launchEngine,
 				deviceGroup: this.#deviceGroup(),

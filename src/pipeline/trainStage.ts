@@ -26,6 +26,11 @@ export async function runLives(run: string): Promise<boolean> {
 	return state !== null && claimsLife(state);
 }
 
+/** Returns whether a run has finished, as one that was in progress when its stage was planned may have since. */
+async function hasFinished(run: string): Promise<boolean> {
+	return (await readRunState(run).catch(() => null))?.status === 'finished';
+}
+
 /** Returns whether the engine that holds a run's lock is working on the run. Waits while it is starting or exiting. */
 async function otherStarted(run: string): Promise<boolean> {
 	const deadline = performance.now() + startMs;
@@ -44,7 +49,7 @@ async function otherStarted(run: string): Promise<boolean> {
  */
 export async function trainStage(work: StageWork): Promise<StageEnd> {
 	const { folder, engine, deviceGroup } = work;
-	if (!(await runLives(folder))) {
+	if (!(await runLives(folder)) && !(await hasFinished(folder))) {
 		const began = (await lstat(join(folder, runFiles.record)).catch(() => null)) !== null;
 		// The folder content may have changed since the user approved the pipeline.
 		await requireOwnRun(folder, 'engine', undefined);

@@ -90,3 +90,13 @@ test('a failed stage does not stop the others, and their results are kept', asyn
 	const after = await place.resumedHere(folder, {}, { failing: 'bad', parallel: 1 });
 	assert.deepEqual(made(after, 'good'), made(record, 'good'));
 });
+
+test('a run that finishes after its stage was planned is not started again', async (context) => {
+	const place = await PipelinePlace.make(context);
+	const { folder, record } = await place.runHere([{ ...cold, steps: 1 }]);
+	const launch = () => Promise.reject(new Error('The engine was started again.'));
+	// The runner plans to follow the run because it is in progress, which is the same as resuming it.
+	const end = await place.trainStage(join(folder, 'cold'), { ...cold, steps: 1 }, launch);
+	assert.equal(end.kind, 'finished');
+	assert.deepEqual(end.outputs, stageOf(record, 'cold').outputs);
+});

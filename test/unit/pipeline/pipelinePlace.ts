@@ -75,6 +75,11 @@ interface RunnerModule {
 	};
 }
 
+/** The part of src/pipeline/trainStage.ts used by this file. */
+interface TrainStageModule {
+	trainStage(work: object): Promise<{ readonly kind: string; readonly outputs: StageState['outputs'] }>;
+}
+
 /** Folder for pipelines with its own registry and runtime folder; processes that use it end with the test. */
 export class PipelinePlace {
 	readonly folder: string;
@@ -182,6 +187,15 @@ export class PipelinePlace {
 		const options = { folder, engine, recipe: recipe ?? null, acceptChanges, parallel: parallel ?? null, launch };
 		await PipelineRunner.run(options, () => undefined);
 		return readPipeline(folder);
+	}
+
+	/** Runs or resumes only the run of a training stage in this process, whatever a runner would have planned. */
+	async trainStage(run: string, stage: object, launch: typeof launchEngine) {
+		const sources = pathToFileURL(join(root, 'src')).href;
+		const { trainStage } = (await import(`${sources}/pipeline/trainStage.ts`)) as TrainStageModule;
+		const { signal } = new AbortController();
+		const how = { engine, launch, resume: true, deviceGroup: null, spent: 0, signal, report: () => undefined };
+		return trainStage({ ...how, folder: run, stage });
 	}
 
 	async resumed(folder: string, changes: ResumeChanges = {}): Promise<PipelineRecord> {
