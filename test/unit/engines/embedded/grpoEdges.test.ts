@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { connectRun } from '../../../../src/runs/runControl.ts';
 import { readMetrics, readRecord, readRollouts } from '../../../../src/runs/runReader.ts';
-import { eventually, tinyRecipe, Workplace } from './engineProcess.ts';
+import { tinyRecipe, Workplace } from './engineProcess.ts';
 import { runHere } from './runHere.ts';
 import { readOutcome } from './runOutcome.ts';
+import { StepLimit } from './stepLimit.ts';
 
 const grpo = { type: 'grpo', num_generations: 4, prompts_per_step: 6, learning_rate: 1e-3 };
 
@@ -43,25 +44,33 @@ test('updates happen and are reported even with fewer rows than a batch, no corr
 
 test('a KL term enabled mid-run uses the same reference after a resume, and an entropy bonus the same weight', async () => {
 	await using place = await Workplace.make();
+	const limit = await StepLimit.write(place.folder);
 	const stages = [
 		{ ...tinyRecipe.stages[0], steps: 6 },
 		// The entropy is always below the target, so the weight of the bonus rises with every update.
-		{ ...grpo, steps: 70, prompts_per_step: 4, num_iterations: 2, use_adaptive_entropy: true, entropy_target: 100 },
+		{ ...grpo, steps: 20, prompts_per_step: 4, num_iterations: 2, use_adaptive_entropy: true, entropy_target: 100 },
 	];
-	const run = await place.prepare({ ...tinyRecipe, stages, checkpoint: { every: 8, keep: 100 } });
+	const rewards = [{ use: 'accuracy' }, limit.reward];
+	const more = { rewards, scoring: StepLimit.scoring, checkpoint: { every: 8, keep: 100 } };
+	const run = await place.prepare({ ...tinyRecipe, stages, ...more });
+	await limit.allow(10);
 	const engine = place.start('--run', run);
-	const record = await eventually(async () => {
-		const found = await readRecord(run).catch(() => null);
-		return found?.status === 'running' && found.stage === 'grpo' ? found : null;
-	}, 'the grpo stage runs');
-	const client = await connectRun(run, record, 'test');
-	await client.request('run/pause', {});
+	await limit.reached(10);
+	const client = await connectRun(run, await readRecord(run), 'test');
+	const pausing = client.request('run/pause', {});
+	// Once this is answered, the engine has received the pause, which takes effect after the batch.
+	await client.request('run/status', {});
+	await limit.allow(12);
+	assert.equal((await pausing).step, 12);
 	const { fromStep } = await client.request('run/setHyperparameters', { beta: 0.1 });
+	assert.equal(fromStep, 13);
+	await limit.allow(18);
 	await client.request('run/continue', {});
-	await eventually(async () => ((await readMetrics(run)).at(-1)?.step ?? 0) > fromStep + 3, 'the run progresses');
+	await limit.reached(18);
 	client.dispose();
 	engine.kill('SIGKILL');
 	await engine.exit;
+	await limit.allow(Number.POSITIVE_INFINITY);
 	assert.equal((await runHere(place, run, { resume: true })).code, 0);
 	const expected = await readOutcome(run);
 	for (const { step, values } of (await readMetrics(run)).filter((line) => line.stage === 'grpo')) {
