@@ -11,6 +11,7 @@ import { eventually, shortRecipe, tinyRecipe, Workplace } from './engineProcess.
 import { uninterrupted } from './killResume.ts';
 import { runHere } from './runHere.ts';
 import { readOutcome } from './runOutcome.ts';
+import { StepLimit } from './stepLimit.ts';
 
 /** Long enough that the run is still in progress when a test connects; the test stops it. */
 const longRecipe = {
@@ -142,27 +143,33 @@ test('pausing, sampling and requested checkpoints do not change what a run learn
 
 test('a hyperparameter change is replayed at its step when the run is killed and resumed', async () => {
 	await using place = await Workplace.make();
-	const recipe = {
+	const limit = await StepLimit.write(place.folder);
+	const run = await place.prepare({
 		...longRecipe,
-		stages: [{ ...longRecipe.stages[0], steps: 60 }],
-		evaluate: { every: 30, problems: 4 },
-		checkpoint: { every: 20 },
-	};
-	const changeAt = async (run: string): Promise<number> => {
-		const client = await connect(run);
-		await client.request('run/pause', {});
-		const { fromStep } = await client.request('run/setHyperparameters', { learning_rate: 2e-3, epsilon: 0.1 });
-		client.dispose();
-		return fromStep;
-	};
-	const run = await place.prepare(recipe);
+		rewards: [{ use: 'accuracy' }, limit.reward],
+		scoring: StepLimit.scoring,
+		stages: [{ ...longRecipe.stages[0], steps: 12 }],
+		evaluate: { every: 6, problems: 4 },
+		checkpoint: { every: 4 },
+	});
+	await limit.allow(5);
 	const engine = place.start('--run', run);
-	const fromStep = await changeAt(run);
+	await limit.reached(5);
+	const client = await connect(run);
+	const pausing = client.request('run/pause', {});
+	// Once this is answered, the engine has received the pause, which takes effect after the step.
+	await client.request('run/status', {});
+	await limit.allow(6);
+	assert.equal((await pausing).step, 6);
+	const { fromStep } = await client.request('run/setHyperparameters', { learning_rate: 2e-3, epsilon: 0.1 });
+	assert.equal(fromStep, 7);
+	client.dispose();
+	await limit.allow(Number.POSITIVE_INFINITY);
 	engine.kill('SIGKILL');
 	await engine.exit;
 	assert.equal((await runHere(place, run, { resume: true })).code, 0);
 	const rates = (await readMetrics(run)).filter(({ step }) => step > 0);
-	assert.equal(rates.length, 60);
+	assert.equal(rates.length, 12);
 	for (const { step, values } of rates)
 		assert.equal(values.learning_rate, step < fromStep ? 1e-3 : 2e-3, `step ${step}`);
 	const first = await readOutcome(run);
