@@ -23,7 +23,13 @@ const longRecipe = {
 
 const shared = await Workplace.make();
 after(() => shared[Symbol.asyncDispose]());
-const keeping = { ...tinyRecipe, checkpoint: { every: 8, keep: 100 } };
+const sharedLimit = await StepLimit.write(shared.folder);
+const keeping = {
+	...tinyRecipe,
+	rewards: [{ use: 'accuracy' }, sharedLimit.reward],
+	scoring: StepLimit.scoring,
+	checkpoint: { every: 8, keep: 100 },
+};
 /** Uninterrupted run to compare with. */
 const finished = await uninterrupted(shared, keeping, true);
 
@@ -116,16 +122,22 @@ test('pausing, sampling and requested checkpoints do not change what a run learn
 	await using place = await Workplace.make();
 	const { outcome: expected } = finished;
 	const run = await place.prepare(keeping);
+	await sharedLimit.allow(32);
 	const engine = place.start('--run', run);
+	await sharedLimit.reached(32);
 	const client = await connect(run);
 	let disturbed = 0;
+	let pausing = client.request('run/pause', {});
+	await client.request('run/status', {});
+	await sharedLimit.allow(Number.POSITIVE_INFINITY);
 	try {
-		while (disturbed < 4) {
-			await client.request('run/pause', {});
+		for (;;) {
+			await pausing;
 			await client.request('policy/generate', { prompts: ['1+2='], n: 4 });
 			await client.request('run/checkpoint', {});
 			await client.request('run/continue', {});
-			disturbed++;
+			if (++disturbed === 4) break;
+			pausing = client.request('run/pause', {});
 		}
 	} catch (error) {
 		// The run may have ended in the meantime.
@@ -183,10 +195,14 @@ test('SIGTERM finishes the batch, writes a checkpoint and sets status stopped; t
 	await using place = await Workplace.make();
 	const { outcome: expected } = finished;
 	const run = await place.prepare(keeping);
+	await sharedLimit.allow(32);
 	const engine = place.start('--run', run);
-	await eventually(async () => (await readMetrics(run)).length >= 3, 'three steps');
+	await sharedLimit.reached(32);
 	engine.kill('SIGTERM');
+	// The batch that waits can be scored, and no later one.
+	await sharedLimit.allow(33);
 	assert.equal((await engine.exit).code, 0);
+	await sharedLimit.allow(Number.POSITIVE_INFINITY);
 	const record = await readRecord(run);
 	assert.equal(record.status, 'stopped');
 	assert.ok(record.step < 50);
