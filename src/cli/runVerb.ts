@@ -16,7 +16,7 @@ export const changeOptions = {
 	control: choice(
 		['shuffle'],
 		'NAME',
-		'Control experiment. shuffle: permute the advantages in every grpo stage so that the run cannot learn.',
+		'Control experiment. shuffle: shuffle the advantages in every grpo stage and the pairs in every dpo stage, so that the run cannot learn.',
 	),
 } as const satisfies Options;
 

@@ -99,7 +99,7 @@ async function requireReward(file: string): Promise<void> {
 			'Specify a *.reward.ts, *.reward.js, or *.reward.py file.',
 		);
 	}
-	if (!info?.isFile()) throw new Failure('missing', `The reward file ${file} does not exist.`, 'Check the path.');
+	if (!info?.isFile()) throw new Failure('missing', `The reward file ${file} does not exist.`, 'Fix the path.');
 }
 
 async function whatOf(values: { dataset?: string; run?: string; cases?: string }): Promise<WhatToVerify> {

@@ -55,7 +55,7 @@ export async function environmentSource(
 	if (info?.isDirectory()) return { ...(await folderSource(path)), ...given };
 	if (isEnvironmentFile(written) || info !== null || !packageName.test(written)) {
 		if (info === null && isEnvironmentFile(path)) {
-			throw new Failure('missing', `The environment file ${path} does not exist.`, 'Check the path.');
+			throw new Failure('missing', `The environment file ${path} does not exist.`, 'Fix the path.');
 		}
 		if (!info?.isFile() || !isEnvironmentFile(path)) {
 			const action =

@@ -27,7 +27,7 @@ export async function launchSettings(extension: vscode.Uri): Promise<Pick<StartO
 		throw new Failure(
 			'missing',
 			`The setting reasoningLab.node.path is ${node}, which does not exist.`,
-			'Check the path.',
+			'Fix the path.',
 		);
 	}
 	return { engine, node };

@@ -51,7 +51,7 @@ export async function openRegular(root: string, relative: string): Promise<FileH
 export async function openNamed(path: string, what = path, flags: number = constants.O_RDONLY): Promise<FileHandle> {
 	const handle = await open(path, flags | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
 		const { code } = error as { code?: unknown };
-		if (code === 'ENOENT') throw new Failure('missing', `${what} does not exist.`, 'Check the path.', { cause: error });
+		if (code === 'ENOENT') throw new Failure('missing', `${what} does not exist.`, 'Fix the path.', { cause: error });
 		// ENXIO: a socket.
 		if (code === 'ENXIO') throw notRegular(what);
 		throw Failure.from(error, `${what} cannot be read`);

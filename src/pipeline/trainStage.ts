@@ -26,7 +26,7 @@ export async function runLives(run: string): Promise<boolean> {
 	return state !== null && claimsLife(state);
 }
 
-/** Returns whether a run has finished, as one that was in progress when its stage was planned may have since. */
+/** Returns whether a run has finished. One that was in progress when its stage was planned can finish before this check. */
 async function hasFinished(run: string): Promise<boolean> {
 	return (await readRunState(run).catch(() => null))?.status === 'finished';
 }

@@ -20,7 +20,7 @@ export interface RecipeChanges {
 	readonly seed?: number;
 	/** Changes to individual keys, applied in order. */
 	readonly set?: readonly RecipeOverride[];
-	/** `shuffle`: permute advantages, so that nothing can be learned. */
+	/** `shuffle`: shuffle advantages and pairs, so that nothing can be learned. */
 	readonly control?: 'shuffle';
 }
 

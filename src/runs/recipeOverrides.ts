@@ -52,13 +52,13 @@ export function applyOverrides(recipe: unknown, overrides: readonly RecipeOverri
 	return copy;
 }
 
-/** Permutes the advantages in every GRPO stage, for the control experiment. */
+/** Shuffles the advantages in every GRPO stage and the pairs in every DPO stage, for the control experiment. */
 export function shuffleOverrides(recipe: unknown): RecipeOverride[] {
 	const stages = (recipe as { stages?: unknown } | null)?.stages;
 	if (!Array.isArray(stages)) return [];
 	return stages.flatMap((stage: { type?: unknown; stages?: unknown } | null, i) => {
 		const place = ['stages', String(i)];
-		if (stage?.type === 'grpo') return [{ path: [...place, 'control'], value: 'shuffle' }];
+		if (stage?.type === 'grpo' || stage?.type === 'dpo') return [{ path: [...place, 'control'], value: 'shuffle' }];
 		// Recurse into stages inside a loop.
 		return shuffleOverrides(stage).map(({ path, value }) => ({ path: [...place, ...path], value }));
 	});

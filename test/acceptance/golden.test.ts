@@ -56,7 +56,7 @@ describe('formulas of the embedded engine', { skip }, () => {
 	test('are those of the authors of pass@k, MaxRL, DPPO, KL-Cov and Clip-Cov', { skip: authors }, async () => {
 		const algorithms = 'verl/trainer/ppo/core_algos.py';
 		// Each of the two kinds of DPPO and of pass@k is half of its cases.
-		await compare(
+		const passed = await compare(
 			'makeEstimatorGolden.py',
 			[
 				...[join(passk as string, 'code/passk_adv.py'), join(maxRl as string, algorithms)],
@@ -65,5 +65,6 @@ describe('formulas of the embedded engine', { skip }, () => {
 			'test/golden/estimators.test.ts',
 			'ESTIMATOR_GOLDEN',
 		);
+		assert.equal(passed, 7, 'one test for each kind');
 	});
 });

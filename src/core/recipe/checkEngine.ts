@@ -1,5 +1,5 @@
 import { type Recipe, recipeSchema } from '../../protocol/recipeKeys/recipe.ts';
-import { type Engine, type KeySchema, valueSchema } from '../../protocol/recipeKeys/recipeKey.ts';
+import { type Engine, type KeySchema, type Keys, valueSchema } from '../../protocol/recipeKeys/recipeKey.ts';
 import type { PathFault, Report } from './pathFault.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -23,18 +23,42 @@ function checkValue(schema: KeySchema, value: unknown, path: PathFault['path'], 
 		if (item !== undefined) for (const [i, one] of value.entries()) checkValue(item, one, [...path, i], check);
 	} else if (isObject(value)) {
 		const entries = entriesFor(schema, value) ?? {};
-		for (const [key, entry] of Object.entries(entries)) checkKey(entry, key, value, path, check);
+		const trainer = check.engine === 'pytorch' && isObject(value.trainer) ? value.trainer : {};
+		const all = { ...trainer, ...value };
+		for (const [key, entry] of Object.entries(entries)) {
+			checkKey(entry, value[key], all, [...path, key], check);
+			// Optional keys may also be set in the `trainer` block.
+			if (value[key] === undefined && entry.facts?.maybe === true) {
+				checkKey(entry, trainer[key], all, [...path, 'trainer', key], check);
+			}
+		}
 	}
 }
 
-function checkKey(entry: KeySchema, key: string, group: Values, path: PathFault['path'], check: Check): void {
-	const value = group[key];
+/** @param group the object that contains the key, with the stage keys in its `trainer` block */
+function checkKey(entry: KeySchema, value: unknown, group: Values, path: PathFault['path'], check: Check): void {
 	if (value === undefined) return;
 	const lack = entry.facts?.lacking?.[check.engine];
 	if (lack !== undefined && (lack.when?.(value, group) ?? value !== false)) {
-		check.report([...path, key], typeof lack.say === 'string' ? lack.say : lack.say(value, group));
+		check.report(path, typeof lack.say === 'string' ? lack.say : lack.say(value, group));
 	}
-	checkValue(valueSchema(entry), value, [...path, key], check);
+	checkValue(valueSchema(entry), value, path, check);
+}
+
+/**
+ * Returns why a running stage cannot use changed hyperparameters, or undefined if it can. Only the changed keys are
+ * checked, and the loss, whose requirements other keys meet.
+ */
+export function faultOfChange(keys: Keys, stage: Values, changes: Values, engine: Engine): string | undefined {
+	const group = { ...stage, ...changes };
+	for (const key of new Set([...Object.keys(changes), 'loss_type'])) {
+		const { facts } = (keys[key] ?? {}) as KeySchema;
+		const lack = facts?.lacking?.[engine];
+		const value = group[key];
+		if (lack === undefined || value === undefined || !(lack.when?.(value, group) ?? value !== false)) continue;
+		return typeof lack.say === 'string' ? lack.say : lack.say(value, group);
+	}
+	return undefined;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { levelOf } from '../../protocol/recipeKeys/lossTypes.ts';
 import type { Recipe } from '../../protocol/recipeKeys/recipe.ts';
 import type { Report } from './pathFault.ts';
 
@@ -20,7 +21,14 @@ export function checkPictures(recipe: Recipe, report: Report): void {
 	if (pytorch?.vllm !== undefined) {
 		report(['pytorch', 'vllm'], 'Completions for images cannot be sampled with vLLM. Remove "vllm".');
 	}
-	for (const [i, { type }] of stages.entries()) {
-		if (type !== 'grpo') report(['stages', i], `Only grpo stages train with images. Remove the ${type} stage.`);
+	for (const [i, stage] of stages.entries()) {
+		if (stage.type !== 'grpo') {
+			report(['stages', i], `Only grpo stages train with images. Remove the ${stage.type} stage.`);
+		} else if (levelOf(stage) === 'sequence_token') {
+			report(
+				['stages', i],
+				'TRL\'s trainer for "sequence_token" ignores some inputs of vision models. Use "sequence" or "token".',
+			);
+		}
 	}
 }

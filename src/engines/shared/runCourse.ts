@@ -1,5 +1,7 @@
 import { Failure } from '../../base/failure.ts';
 import type { Metrics } from '../../core/grpo/stepMetrics.ts';
+import { faultOfChange } from '../../core/recipe/checkEngine.ts';
+import { stageSchemaOf } from '../../core/recipe/filledStage.ts';
 import type { ResolvedStage } from '../../core/recipe/resolvedRecipe.ts';
 import type { AlertLevel } from '../../protocol/alert.ts';
 import type { Hyperparameters } from '../../protocol/control.ts';
@@ -231,6 +233,14 @@ export abstract class RunCourse implements GateHooks {
 			if (name in stage) continue;
 			throw new Failure('unsupported', `The current ${stage.type} stage has no hyperparameter "${name}".`);
 		}
+		const engine = recipe.engine === 'embedded' ? 'embedded' : 'pytorch';
+		const fault = faultOfChange(
+			stageSchemaOf(stage.type)?.keys ?? {},
+			{ ...stage, ...this.progress.hyperparameters },
+			changes,
+			engine,
+		);
+		if (fault !== undefined) throw new Failure('invalid', fault);
 		const fromStep = this.progress.step + 1;
 		await writer.appendEvent({ type: 'hyperparameters', changes, fromStep, step: this.progress.step });
 		this.progress.hyperparameters = { ...this.progress.hyperparameters, ...changes };

@@ -1,9 +1,9 @@
 import { curriculumKeys } from './curriculumKeys.ts';
-import { invalidWhen, levelOf, lossTypes, notClipped, usesLiger, type Values } from './lossTypes.ts';
+import { invalidWhen, levelOf, lossTypes, usesLiger, type Values } from './lossTypes.ts';
 import { proposalKeys } from './proposalKeys.ts';
 import { ratioKeys } from './ratioKeys.ts';
 import { choice, count, flag, real } from './recipeFields.ts';
-import { bareKey, type KeyFacts, key, lackOf, live, sameAs, stageOf } from './recipeKey.ts';
+import { bareKey, key, lackOf, live, sameAs, stageOf } from './recipeKey.ts';
 import { samplerKeys } from './samplerKeys.ts';
 import { batches, generations, optimizer, scoredSampling } from './stageFields.ts';
 import { tokenKeys } from './tokenKeys.ts';
@@ -40,15 +40,10 @@ const beta = (words: string) =>
 		key(real(words, 0, 1000), 0, { alsoCalled: ['kl_coef', 'kl_coeff', 'kl_loss_coef', 'init_kl_coef', 'kl_beta'] }),
 	);
 
-const clipped: KeyFacts['lacking'] = {
-	embedded: { when: (_, { kl_cov_ratio }) => kl_cov_ratio !== undefined, say: notClipped },
-};
-
 const clipping = {
 	epsilon: live(
 		key(real('Lower clip range of the ratio.', 0, 1), 0.2, {
 			alsoCalled: ['clip_ratio', 'cliprange', 'clip_range', 'clip_eps', 'eps_clip'],
-			lacking: clipped,
 		}),
 	),
 	epsilon_high: live(
@@ -57,7 +52,6 @@ const clipping = {
 			sameAs('epsilon'),
 			{
 				alsoCalled: ['clip_ratio_high', 'eps_clip_high'],
-				lacking: clipped,
 			},
 		),
 	),
@@ -67,6 +61,8 @@ const clipping = {
 export const upperRange = Object.keys(clipping).at(-1) as keyof typeof clipping;
 const luspoNeeds = '"luspo" weights whole sequences: add "importance_sampling_level": "sequence".';
 const cispoNeeds = `With "cispo", "${upperRange}" is the maximum ratio itself. Set it to a value of at least 1, such as 5.`;
+
+const lossSummary = `"luspo" requires "importance_sampling_level": "sequence", and "cispo" requires "${upperRange}" of at least 1.`;
 
 /** Returns what a loss type needs from other keys of its stage, or undefined if they have it. */
 function lossNeeds(type: unknown, stage: Values): string | undefined {
@@ -159,8 +155,8 @@ export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimizati
 	...clipping,
 	loss_type: key(choice(lossTypes, 'Per-token loss, and how losses are averaged. TRL also defaults to dapo.'), 'dapo', {
 		lacking: {
-			embedded: lackOf(lossNeeds),
-			pytorch: lackOf((value, stage) => lossNeeds(value, stage) ?? notFused(value, stage)),
+			embedded: lackOf(lossNeeds, lossSummary),
+			pytorch: lackOf((value, stage) => lossNeeds(value, stage) ?? notFused(value, stage), lossSummary),
 		},
 	}),
 	...ratioKeys,
@@ -176,10 +172,6 @@ export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimizati
 	}),
 	max_resamples: key(count('dynamic_sampling: maximum number of additional generation batches.', 1, 64), 3, {
 		lacking: {
-			embedded: {
-				when: (_, { dynamic_sampling }) => dynamic_sampling !== true,
-				say: 'Only used with "dynamic_sampling": true. Remove it.',
-			},
 			pytorch: {
 				when: (_, { dynamic_sampling }) => dynamic_sampling !== true,
 				say: '"max_resamples" requires "dynamic_sampling", which TRL does not support. Remove it.',

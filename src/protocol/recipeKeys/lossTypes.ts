@@ -30,12 +30,12 @@ export const levelOf = ({ importance_sampling_level, trainer }: Values): unknown
 export const usesLiger = ({ trainer }: Values): boolean => (trainer as Values | undefined)?.use_liger_kernel === true;
 
 /**
- * Returns the name of TRL's own trainer for a stage's loss, or undefined if GRPOTrainer computes it. These trainers ignore
- * several options of GRPOTrainer.
+ * Returns which of TRL's other trainers computes a stage's loss, or undefined if GRPOTrainer does. They ignore several
+ * options of GRPOTrainer.
  */
-export function ownTrainer(stage: Values): 'GMPOTrainer' | 'gspo_token' | undefined {
-	if (stage.loss_type === 'gmpo') return 'GMPOTrainer';
-	return levelOf(stage) === 'sequence_token' ? 'gspo_token' : undefined;
+export function ownTrainer(stage: Values): 'GMPO' | 'GSPO-token' | undefined {
+	if (stage.loss_type === 'gmpo') return 'GMPO';
+	return levelOf(stage) === 'sequence_token' ? 'GSPO-token' : undefined;
 }
 
 /** Declares a combination of values that is invalid with any engine. */
@@ -48,9 +48,6 @@ export const onlyFor = (types: readonly unknown[], words: string) =>
 		(_, { loss_type = 'dapo' }) => !types.includes(loss_type),
 		`Only used with "loss_type" ${words}. Remove it, or change "loss_type".`,
 	);
-
-/** Why the clip range has no effect with KL-Cov. */
-export const notClipped = '"kl_cov_ratio" replaces clipping. Remove one of them.';
 
 /** Declares that TRL's own trainers for some losses ignore a key. `off`: value without effect. */
 export const ignoredByOwnTrainer = (key: string, off?: unknown): Lack => ({

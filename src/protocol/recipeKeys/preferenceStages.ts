@@ -1,5 +1,5 @@
 import { choice, real } from './recipeFields.ts';
-import { bareKey, key, live, stageOf } from './recipeKey.ts';
+import { bareKey, key, lackOf, live, stageOf } from './recipeKey.ts';
 import { batchSize, pairsSchema, updates } from './stageFields.ts';
 
 /** Keys shared by stages that learn from preference pairs. */
@@ -27,6 +27,16 @@ export const preferenceLosses = [
 	'kto',
 ] as const;
 
+/** Returns what a loss needs: TRL rejects "exo_pair" without smoothing, and computes plain DPO for "robust". */
+function smoothingNeeded(type: unknown, { trainer }: Readonly<Record<string, unknown>>): string | undefined {
+	const smoothing = Number((trainer as Readonly<Record<string, unknown>> | undefined)?.label_smoothing ?? 0);
+	if (type === 'exo_pair' && !(smoothing > 0)) {
+		return '"exo_pair" requires label smoothing. Add "trainer": { "label_smoothing": 0.001 }, the value of its paper.';
+	}
+	if (type !== 'robust' || (smoothing > 0 && smoothing < 0.5)) return undefined;
+	return '"robust" requires the fraction of flipped labels, below 0.5. Add it, such as "trainer": { "label_smoothing": 0.1 }.';
+}
+
 export const dpoStageSchema = stageOf('dpo', 'Direct preference optimization on pairs (Rafailov et al. 2023).', {
 	...pairs,
 	beta: live(
@@ -44,12 +54,7 @@ export const dpoStageSchema = stageOf('dpo', 'Direct preference optimization on 
 					when: (value) => value !== 'sigmoid',
 					say: 'The embedded engine only supports the DPO loss. Remove "loss_type", or set "engine": "pytorch".',
 				},
-				pytorch: {
-					when: (value, { trainer }) =>
-						value === 'exo_pair' &&
-						!(Number((trainer as Readonly<Record<string, unknown>> | undefined)?.label_smoothing) > 0),
-					say: '"exo_pair" requires label smoothing. Add "trainer": { "label_smoothing": 0.001 }, the value of its paper.',
-				},
+				pytorch: lackOf(smoothingNeeded, '"exo_pair" and "robust" require label smoothing.'),
 			},
 		},
 	),

@@ -1,6 +1,6 @@
-import { clippingTypes, ignoredByOwnTrainer, type LossType, notClipped, onlyFor, usesLiger } from './lossTypes.ts';
+import { clippingTypes, ignoredByOwnTrainer, type LossType, onlyFor, usesLiger } from './lossTypes.ts';
 import { choice, flag, real } from './recipeFields.ts';
-import { bareKey, key, lackOf } from './recipeKey.ts';
+import { bareKey, key } from './recipeKey.ts';
 
 const sapoOnly = { lacking: onlyFor(['sapo'], '"sapo"') };
 const vespoOnly = { lacking: onlyFor(['vespo'], '"vespo"') };
@@ -9,8 +9,6 @@ const vespoOnly = { lacking: onlyFor(['vespo'], '"vespo"') };
 const ownLevel: readonly unknown[] = ['vespo', 'gmpo', 'dppo_tv', 'dppo_kl'] satisfies LossType[];
 const ownLevelSay =
 	'"vespo" and "gmpo" use their own ratios per completion, and "dppo_tv" and "dppo_kl" use ratios per token. Remove "importance_sampling_level".';
-
-const deltaOnly = onlyFor(clippingTypes, clippingTypes.join(', '));
 
 /** Loss types of TRL's trainer for GSPO-token. */
 const tokenLevel: readonly unknown[] = ['grpo', 'bnpo', 'dr_grpo', 'dapo'] satisfies LossType[];
@@ -43,13 +41,7 @@ export const ratioKeys = {
 	),
 	delta: bareKey(real('Maximum ratio in the unclipped term of the loss.', 1, 1000), {
 		or: 'none',
-		lacking: {
-			...deltaOnly,
-			embedded: lackOf((_, { loss_type = 'dapo', kl_cov_ratio }) => {
-				if (!clippingTypes.includes(loss_type)) return deltaOnly.pytorch.say;
-				return kl_cov_ratio === undefined ? undefined : notClipped;
-			}),
-		},
+		lacking: onlyFor(clippingTypes, clippingTypes.join(', ')),
 	}),
 	// Resolved recipes contain the default, because TRL 1.13 has a different one. Recipes from earlier runs lack it.
 	use_bias_correction_kl: key(

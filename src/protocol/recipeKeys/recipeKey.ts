@@ -34,12 +34,16 @@ export interface Lack {
 	readonly say: string | ((value: unknown, group: Readonly<Record<string, unknown>>) => string);
 }
 
-/** Declares unsupported values by a function that returns the sentence for a value, or undefined if it is supported. */
+/**
+ * Declares unsupported values by a function that returns the sentence for a value, or undefined if it is supported.
+ * @param summary sentence for explanations of the key, which have no value
+ */
 export const lackOf = (
 	find: (value: unknown, group: Readonly<Record<string, unknown>>) => string | undefined,
+	summary: string,
 ): Lack => ({
 	when: (value, group) => find(value, group) !== undefined,
-	say: (value, group) => find(value, group) ?? 'Some combinations with other keys are not supported.',
+	say: (value, group) => find(value, group) ?? summary,
 });
 
 export interface KeyFacts {

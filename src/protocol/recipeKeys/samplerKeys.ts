@@ -21,7 +21,7 @@ function torchIgnores({ vllm_importance_sampling_correction: correct, loss_type 
 
 const correctedInBoth: NonNullable<KeyFacts['lacking']> = {
 	embedded: correctedOnly,
-	pytorch: lackOf((_, stage) => torchIgnores(stage)),
+	pytorch: lackOf((_, stage) => torchIgnores(stage), gmpoIgnores),
 };
 const perCompletionModes: readonly unknown[] = ['sequence_truncate', 'sequence_mask'] satisfies CorrectionMode[];
 
@@ -57,7 +57,7 @@ export const samplerKeys = {
 		),
 		{
 			or: '`true` with `max_staleness` above 0 or with vLLM',
-			lacking: { pytorch: lackOf((value, stage) => (value === true ? torchIgnores(stage) : undefined)) },
+			lacking: { pytorch: lackOf((value, stage) => (value === true ? torchIgnores(stage) : undefined), gmpoIgnores) },
 		},
 	),
 	vllm_importance_sampling_mode: bareKey(
@@ -75,7 +75,7 @@ export const samplerKeys = {
 						(stage.loss_type === 'gmpo' && !perCompletionModes.includes(value)),
 					say: 'Requires "vllm_importance_sampling_correction": true; "vespo" uses ratios per token, and "gmpo" uses ratios per completion. Remove or change it.',
 				},
-				pytorch: lackOf(modeNeeds),
+				pytorch: lackOf(modeNeeds, gmpoIgnores),
 			},
 		},
 	),

@@ -3,7 +3,6 @@ import { flag, real } from './recipeFields.ts';
 import { bareKey, type KeyFacts, type Lack, lackOf } from './recipeKey.ts';
 
 const noTokens = '"gmpo" has one loss per completion. Remove this key, or choose another "loss_type".';
-const selectsNone = '"top_entropy_quantile": 0 trains on no token. Raise it, such as to 0.2.';
 const clipCovOnly: NonNullable<KeyFacts['lacking']> = {
 	embedded: {
 		when: (_, { clip_cov_ratio }) => clip_cov_ratio === undefined,
@@ -22,6 +21,11 @@ function aboveMaximum(value: unknown, { use_adaptive_entropy, entropy_coef_max =
 	return 'The adaptive weight starts at "entropy_coef", so it must be at most "entropy_coef_max", which is 1 by default. Lower it.';
 }
 
+const bonusSummary = {
+	embedded: 'With "use_adaptive_entropy", at most "entropy_coef_max".',
+	pytorch: 'TRL has no entropy bonus with "gmpo", "sequence_token" and "use_liger_kernel".',
+};
+
 /** Returns why TRL does not add the entropy bonus to a stage's loss, or undefined if it does. */
 function noBonus(stage: Values): string | undefined {
 	if (usesLiger(stage)) return 'The Liger kernels have no entropy bonus. Remove it, or "use_liger_kernel".';
@@ -36,11 +40,7 @@ export const tokenKeys = {
 		{
 			or: '`1`',
 			lacking: {
-				embedded: {
-					when: (value, { loss_type }) => value === 0 || loss_type === 'gmpo',
-					say: (value) => (value === 0 ? selectsNone : noTokens),
-				},
-				pytorch: { when: (value) => value === 0, say: selectsNone },
+				embedded: { when: (value, { loss_type }) => value !== 1 && loss_type === 'gmpo', say: noTokens },
 			},
 		},
 	),
@@ -115,8 +115,11 @@ export const tokenKeys = {
 			or: '`0`',
 			alsoCalled: ['entropy_coeff', 'ent_coef'],
 			lacking: {
-				embedded: lackOf(aboveMaximum),
-				pytorch: lackOf((value, stage) => (value === 0 ? undefined : (noBonus(stage) ?? aboveMaximum(value, stage)))),
+				embedded: lackOf(aboveMaximum, bonusSummary.embedded),
+				pytorch: lackOf(
+					(value, stage) => (value === 0 ? undefined : (noBonus(stage) ?? aboveMaximum(value, stage))),
+					bonusSummary.pytorch,
+				),
 			},
 		},
 	),
@@ -127,7 +130,7 @@ export const tokenKeys = {
 		{
 			or: '`false`',
 			lacking: {
-				pytorch: lackOf((value, stage) => (value === true ? noBonus(stage) : undefined)),
+				pytorch: lackOf((value, stage) => (value === true ? noBonus(stage) : undefined), bonusSummary.pytorch),
 			},
 		},
 	),

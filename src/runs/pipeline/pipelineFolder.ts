@@ -44,8 +44,8 @@ export async function readPipelineRecipe(folder: string): Promise<PipelineRecipe
 	const path = join(folder, pipelineFiles.recipe);
 	const parsed = parseRecipe(await readSmallFile(folder, pipelineFiles.recipe, largestRecipe));
 	if (parsed.ok && parsed.pipeline !== null) return parsed.pipeline;
-	const fault = parsed.ok ? 'its stages have no names' : parsed.faults[0]?.message;
-	throw new Failure('invalid', `${path} is not a pipeline recipe: ${fault}`, 'Resume with --recipe and a recipe file.');
+	const fault = parsed.ok ? 'Its stages have no names.' : parsed.faults[0]?.message;
+	throw new Failure('invalid', `${path} cannot be used: ${fault}`, 'Resume with --recipe and a recipe file.');
 }
 
 export async function writePipelineRecipe(folder: string, recipe: PipelineRecipe): Promise<void> {

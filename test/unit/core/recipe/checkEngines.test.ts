@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { faultOfChange } from '../../../../src/core/recipe/checkEngine.ts';
+import { stageSchemaOf } from '../../../../src/core/recipe/filledStage.ts';
 import { parseRecipe } from '../../../../src/core/recipe/parseRecipe.ts';
 
 const sizes = { layers: 1, width: 16, heads: 2 };
@@ -37,7 +39,6 @@ const contradictions: [object, RegExp][] = [
 		{ use_adaptive_entropy: true, entropy_coef: 5 },
 		/^stages\[0\]\.entropy_coef: .* at most "entropy_coef_max", which is 1 by default/,
 	],
-	[{ top_entropy_quantile: 0 }, /^stages\[0\]\.top_entropy_quantile: .* trains on no token/],
 	[{ kl_cov_coef: 1 }, /^stages\[0\]\.kl_cov_coef: Only used with "kl_cov_ratio"/],
 	[{ entropy_target: 1 }, /^stages\[0\]\.entropy_target: Only used with "use_adaptive_entropy": true/],
 	[{ pass_k: 2 }, /^stages\[0\]\.pass_k: Only used with "advantage_estimator": "pass_at_k"/],
@@ -185,9 +186,6 @@ describe('features missing from the embedded engine', () => {
 			stage({ type: 'pretrain' }),
 			/^stages\[0\]\.type: The task "addition" has no plain text to pretrain on: add "corpus"/,
 		],
-		[stage({ max_resamples: 2 }), /^stages\[0\]\.max_resamples: Only used with "dynamic_sampling": true/],
-		[stage({ kl_cov_ratio: 0.1, delta: 2 }), /^stages\[0\]\.delta: "kl_cov_ratio" replaces clipping/],
-		[stage({ kl_cov_ratio: 0.1, epsilon: 0.1 }), /^stages\[0\]\.epsilon: "kl_cov_ratio" replaces clipping/],
 		[stage({ loss_type: 'cispo' }), /^stages\[0\]\.loss_type: .*"epsilon_high" is the maximum ratio itself/],
 		[stage({ loss_type: 'luspo' }), /^stages\[0\]\.loss_type: .*"importance_sampling_level": "sequence"/],
 		[
@@ -369,6 +367,19 @@ describe('features missing from the pytorch engine', () => {
 		[
 			{ ...hub, stages: [{ ...sft, type: 'dpo', pairs, loss_type: 'exo_pair' }] },
 			/^stages\[0\]\.loss_type: "exo_pair" requires label smoothing\. Add "trainer"/,
+		],
+		[
+			{ ...hub, stages: [{ ...sft, type: 'dpo', pairs, loss_type: 'robust' }] },
+			/^stages\[0\]\.loss_type: "robust" requires the fraction of flipped labels/,
+		],
+		[
+			stage({ loss_type: 'gmpo', trainer: { entropy_coef: 0.1 } }),
+			/^stages\[0\]\.trainer\.entropy_coef: TRL ignores the entropy bonus with "gmpo"/,
+		],
+		[stage({ loss_type: 'sapo', trainer: { delta: 2 } }), /^stages\[0\]\.trainer\.delta: Only used with "loss_type"/],
+		[
+			stage({ loss_type: 'dppo_tv', trainer: { importance_sampling_level: 'sequence_token' } }),
+			/^stages\[0\]\.trainer\.importance_sampling_level: TRL supports "sequence_token" only/,
 		],
 		[stage({ loss_type: 'luspo' }), /^stages\[0\]\.loss_type: .*"importance_sampling_level": "sequence"/],
 		...contradictions.map(([more, fault]): [object, RegExp] => [stage(more), fault]),
@@ -554,4 +565,15 @@ describe('ray engine settings', () => {
 	it('are optional: the environment can name the cluster', () => {
 		assert.deepEqual(faults({ engine: 'ray' }), []);
 	});
+});
+
+it('checks changed hyperparameters of a running stage, and nothing else', () => {
+	const keys = stageSchemaOf('grpo')?.keys ?? {};
+	const cispo = { type: 'grpo', loss_type: 'cispo', epsilon: 0.2, epsilon_high: 5, max_resamples: 3 };
+	assert.equal(faultOfChange(keys, cispo, { learning_rate: 1e-4, epsilon_high: 2 }, 'embedded'), undefined);
+	for (const engine of ['embedded', 'pytorch'] as const) {
+		assert.match(faultOfChange(keys, cispo, { epsilon_high: 0.3 }, engine) ?? '', /is the maximum ratio itself/);
+	}
+	// Defaults of a resolved stage, such as one that an engine does not support, are not checked.
+	assert.equal(faultOfChange(keys, { ...cispo, skip_dead_groups: true }, { epsilon_high: 2 }, 'pytorch'), undefined);
 });

@@ -40,6 +40,10 @@ test('keys that contradict images are reported', () => {
 			{ stages: [{ type: 'sft', steps: 1, learning_rate: 1e-5 }, ...recipe.stages] },
 			/Only grpo stages train with images. Remove the sft stage/,
 		],
+		[
+			{ stages: [{ ...recipe.stages[0], importance_sampling_level: 'sequence_token' }] },
+			/"sequence_token" ignores some inputs of vision models/,
+		],
 	] as const) {
 		const faults = faultsOf(changes);
 		assert.ok(

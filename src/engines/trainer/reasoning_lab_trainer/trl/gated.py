@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..course import checkpoint
@@ -17,6 +18,15 @@ scale each time.
 """
 
 
+def raised_in_constructor(error: BaseException) -> bool:
+    """Returns whether the constructor of a TRL trainer itself raised an error."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    code = None if frame is None else frame.tb_frame.f_code
+    return code is not None and code.co_name == "__init__" and "trl" in Path(code.co_filename).parts
+
+
 class Gated:
     """Mixin for a transformers trainer. Must come before the trainer class. `Context.train` sets `lab`."""
 
@@ -24,8 +34,14 @@ class Gated:
     _skipped = 0
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        with accepted("The stage"):
+        try:
             super().__init__(*args, **kwargs)
+        except (ValueError, NotImplementedError) as error:
+            # Other errors, for example in rows, are not about options.
+            if not raised_in_constructor(error):
+                raise
+            with accepted("In this stage"):
+                raise
 
     def _get_grad_norm(self, model: Any, grad_norm: Any = None) -> Any:
         """Like the transformers method, but raises an error before an update with a non-finite gradient is applied."""

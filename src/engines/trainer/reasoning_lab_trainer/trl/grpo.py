@@ -39,7 +39,7 @@ def run_stage(context: Context, stage: Stage) -> None:
     elif level_of(stage) == "sequence_token":
         run_sampling_stage(context, stage, gspo_token_class(), GRPOConfig)
     elif loss == "vespo":
-        # TRL rejects its own default for VESPO.
+        # With vLLM, TRL rejects its default mode for VESPO.
         mode = stage.settings.get("vllm_importance_sampling_mode", "token_truncate")
         own = settings_by_name(GRPOConfig, {"vllm_importance_sampling_mode": mode})
         run_sampling_stage(context, stage, LabGRPOTrainer, GRPOConfig, **own)

@@ -63,7 +63,7 @@ def settings_by_name(config_class: type, settings: dict[str, Any]) -> dict[str, 
 
 @contextmanager
 def accepted(where: str) -> Iterator[None]:
-    """Creates a TRL configuration or trainer. If TRL rejects the options, raises a one-sentence Failure."""
+    """Turns an error with which TRL rejects options into a one-sentence Failure."""
     try:
         yield
     except Failure:
@@ -71,7 +71,7 @@ def accepted(where: str) -> Iterator[None]:
     except (ValueError, TypeError, NotImplementedError, ImportError) as error:
         text = " ".join(str(error).split()).rstrip(".")
         raise Failure(
-            "invalid", f"{where}: TRL rejects these options: {text[:400]}.", 'Correct the stage or its "trainer" block.'
+            "invalid", f"{where}: TRL rejects these options: {text[:400]}.", 'Change the stage or its "trainer" block.'
         ) from error
 
 
