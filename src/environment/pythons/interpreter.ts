@@ -20,8 +20,7 @@ export async function namedInterpreter(name: string, who: string): Promise<strin
 		throw new Failure('invalid', `${who} specifies ${name}, which is not an absolute path.`, 'Specify the full path.');
 	}
 	const found = await stat(path).catch(() => null);
-	if (found === null)
-		throw new Failure('missing', `${who} specifies ${path}, which does not exist.`, 'Fix the path.');
+	if (found === null) throw new Failure('missing', `${who} specifies ${path}, which does not exist.`, 'Fix the path.');
 	if (!found.isDirectory()) return path;
 	// Conda environments on Windows have python.exe at the top level.
 	for (const program of [programOf(path), join(path, 'bin', 'python3'), join(path, 'python.exe')]) {
