@@ -55,7 +55,9 @@ export function faultOfChange(keys: Keys, stage: Values, changes: Values, engine
 		const { facts } = (keys[key] ?? {}) as KeySchema;
 		const lack = facts?.lacking?.[engine];
 		const value = group[key];
-		if (lack === undefined || value === undefined || !(lack.when?.(value, group) ?? value !== false)) continue;
+		if (lack === undefined || value === undefined) continue;
+		const fails = (one: Values) => lack.when?.(value, one) ?? value !== false;
+		if (!fails(group) || (!Object.hasOwn(changes, key) && fails(stage))) continue;
 		return typeof lack.say === 'string' ? lack.say : lack.say(value, group);
 	}
 	return undefined;

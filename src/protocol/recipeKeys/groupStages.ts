@@ -70,6 +70,10 @@ function lossNeeds(type: unknown, stage: Values): string | undefined {
 	return type === 'cispo' && !(Number(stage[upperRange]) >= 1) ? cispoNeeds : undefined;
 }
 
+/** Like `lossNeeds`, but accepts "cispo" without a clip range, as earlier versions did: the trainer reports it. */
+const torchLossNeeds = (type: unknown, stage: Values): string | undefined =>
+	type === 'cispo' && stage[upperRange] === undefined ? undefined : lossNeeds(type, stage);
+
 /** Returns why TRL would compute another loss: its fused one takes precedence. */
 function notFused(type: unknown, stage: Values): string | undefined {
 	if (!usesLiger(stage) || (type !== 'gmpo' && type !== 'dppo_tv' && type !== 'dppo_kl')) return undefined;
@@ -156,7 +160,7 @@ export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimizati
 	loss_type: key(choice(lossTypes, 'Per-token loss, and how losses are averaged. TRL also defaults to dapo.'), 'dapo', {
 		lacking: {
 			embedded: lackOf(lossNeeds, lossSummary),
-			pytorch: lackOf((value, stage) => lossNeeds(value, stage) ?? notFused(value, stage), lossSummary),
+			pytorch: lackOf((value, stage) => torchLossNeeds(value, stage) ?? notFused(value, stage), lossSummary),
 		},
 	}),
 	...ratioKeys,

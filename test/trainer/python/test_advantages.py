@@ -54,6 +54,18 @@ def test_dppo_leaves_out_the_tokens_that_verl_does() -> None:
     assert left_out > 10
 
 
+def test_cispo_warns_if_its_weights_are_below_1(tmp_path: Path) -> None:
+    stages = [grpo_stage(1, loss_type="cispo", epsilon_high=high) for high in (0.2, 5)]
+    driver = ScriptedDriver(recipe(make_model(tmp_path / "model"), stages, seed=5))
+    assert run(driver.link, "token", World()) == 0
+    driver.close()
+    alerts = [alert["message"] for alert in driver.of("alert") if "cispo" in alert["message"]]
+    assert alerts == [
+        'With "cispo", "epsilon_high" is the maximum ratio itself, so all weights are at most 0.2. '
+        "Set it to at least 1, such as 5."
+    ]
+
+
 def test_a_run_uses_them(tmp_path: Path) -> None:
     model = make_model(tmp_path / "model")
     stages = [

@@ -290,7 +290,10 @@ describe('features missing from the pytorch engine', () => {
 			stage({ loss_type: 'dppo_tv', importance_sampling_level: 'sequence' }),
 			/^stages\[0\]\.importance_sampling_level: .* "dppo_tv" and "dppo_kl" use ratios per token/,
 		],
-		[stage({ loss_type: 'cispo' }), /^stages\[0\]\.loss_type: .*"epsilon_high" is the maximum ratio itself/],
+		[
+			stage({ loss_type: 'cispo', epsilon_high: 0.28 }),
+			/^stages\[0\]\.loss_type: .*"epsilon_high" is the maximum ratio itself/,
+		],
 		[stage({ loss_type: 'gmpo', use_adaptive_entropy: true }), /^stages\[0\]\.use_adaptive_entropy: TRL ignores the/],
 		[stage({ loss_type: 'gmpo', entropy_coef: 0.1 }), /^stages\[0\]\.entropy_coef: TRL ignores the entropy bonus/],
 		[

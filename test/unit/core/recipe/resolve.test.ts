@@ -212,7 +212,7 @@ describe('resolving a recipe', () => {
 			{ type: 'dpo', steps: 2, learning_rate: 1, pairs: { path: 'pairs.jsonl', prompt: 'q' } },
 			{ type: 'reward-model', steps: 2, learning_rate: 1, pairs: { path: 'org/pairs', split: 'test' } },
 			{ type: 'distill', steps: 2, learning_rate: 1, data: { path: 'teacher.parquet' }, minReward: 0.5 },
-			{ type: 'grpo', steps: 2, learning_rate: 1, loss_type: 'cispo', epsilon_high: 5, trainer: { top_k: 20 } },
+			{ type: 'grpo', steps: 2, learning_rate: 1, loss_type: 'cispo', trainer: { top_k: 20 } },
 		];
 		const resolved = resolveRecipe(
 			recipe({

@@ -9,7 +9,7 @@ from trl import GRPOConfig, GRPOTrainer
 from ..failure import Failure
 from .advantages import Advantages
 from .async_grpo import run_async_stage
-from .dppo import Dppo
+from .dppo import UPPER, Dppo
 from .options import settings_by_name
 from .refused import imported
 from .sampling import Sampling
@@ -46,6 +46,12 @@ def run_stage(context: Context, stage: Stage) -> None:
     elif loss.startswith("dppo_"):
         run_sampling_stage(context, stage, LabDPPOTrainer, GRPOConfig, loss_type="cispo")
     else:
+        if loss == "cispo" and stage.settings[UPPER] < 1:
+            context.alert(
+                "warning",
+                f'With "cispo", "{UPPER}" is the maximum ratio itself, so all weights are at most '
+                f"{stage.settings[UPPER]:g}. Set it to at least 1, such as 5.",
+            )
         run_sampling_stage(context, stage, LabGRPOTrainer, GRPOConfig)
 
 
