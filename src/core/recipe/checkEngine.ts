@@ -38,11 +38,16 @@ function checkValue(schema: KeySchema, value: unknown, path: PathFault['path'], 
 /** @param group the object that contains the key, with the stage keys in its `trainer` block */
 function checkKey(entry: KeySchema, value: unknown, group: Values, path: PathFault['path'], check: Check): void {
 	if (value === undefined) return;
-	const lack = entry.facts?.lacking?.[check.engine];
-	if (lack !== undefined && (lack.when?.(value, group) ?? value !== false)) {
-		check.report(path, typeof lack.say === 'string' ? lack.say : lack.say(value, group));
-	}
+	const fault = faultOf(entry, value, group, check.engine);
+	if (fault !== undefined) check.report(path, fault);
 	checkValue(valueSchema(entry), value, path, check);
+}
+
+/** Returns why an engine does not support a value of a key, or undefined if it does. */
+function faultOf({ facts }: KeySchema, value: unknown, group: Values, engine: Engine): string | undefined {
+	const lack = facts?.lacking?.[engine];
+	if (lack === undefined || value === undefined || !(lack.when?.(value, group) ?? value !== false)) return undefined;
+	return typeof lack.say === 'string' ? lack.say : lack.say(value, group);
 }
 
 /**
@@ -52,13 +57,11 @@ function checkKey(entry: KeySchema, value: unknown, group: Values, path: PathFau
 export function faultOfChange(keys: Keys, stage: Values, changes: Values, engine: Engine): string | undefined {
 	const group = { ...stage, ...changes };
 	for (const key of new Set([...Object.keys(changes), 'loss_type'])) {
-		const { facts } = (keys[key] ?? {}) as KeySchema;
-		const lack = facts?.lacking?.[engine];
-		const value = group[key];
-		if (lack === undefined || value === undefined) continue;
-		const fails = (one: Values) => lack.when?.(value, one) ?? value !== false;
-		if (!fails(group) || (!Object.hasOwn(changes, key) && fails(stage))) continue;
-		return typeof lack.say === 'string' ? lack.say : lack.say(value, group);
+		const entry = (keys[key] ?? {}) as KeySchema;
+		const fault = faultOf(entry, group[key], group, engine);
+		// A loss whose requirements were not met before the change is not its fault.
+		const isNew = Object.hasOwn(changes, key) || faultOf(entry, stage[key], stage, engine) === undefined;
+		if (fault !== undefined && isNew) return fault;
 	}
 	return undefined;
 }

@@ -22,21 +22,19 @@ export const clippingTypes: readonly unknown[] = ['grpo', 'bnpo', 'dr_grpo', 'da
 
 export type Values = Readonly<Record<string, unknown>>;
 
+/** Returns a stage's `trainer` block. */
+export const trainerOf = ({ trainer }: Values): Values => (trainer ?? {}) as Values;
+
 /** Returns the level of importance ratios, which older recipes set in the `trainer` block. */
-export const levelOf = ({ importance_sampling_level, trainer }: Values): unknown =>
-	importance_sampling_level ?? (trainer as Values | undefined)?.importance_sampling_level ?? 'token';
+export const levelOf = (stage: Values): unknown =>
+	stage.importance_sampling_level ?? trainerOf(stage).importance_sampling_level ?? 'token';
 
 /** Whether TRL's `trainer` block selects the fused loss of the Liger kernels. */
-export const usesLiger = ({ trainer }: Values): boolean => (trainer as Values | undefined)?.use_liger_kernel === true;
+export const usesLiger = (stage: Values): boolean => trainerOf(stage).use_liger_kernel === true;
 
-/**
- * Returns which of TRL's other trainers computes a stage's loss, or undefined if GRPOTrainer does. They ignore several
- * options of GRPOTrainer.
- */
-export function ownTrainer(stage: Values): 'GMPO' | 'GSPO-token' | undefined {
-	if (stage.loss_type === 'gmpo') return 'GMPO';
-	return levelOf(stage) === 'sequence_token' ? 'GSPO-token' : undefined;
-}
+/** Whether another trainer of TRL than GRPOTrainer computes the loss. These ignore several options of GRPOTrainer. */
+export const hasOwnTrainer = (stage: Values): boolean =>
+	stage.loss_type === 'gmpo' || levelOf(stage) === 'sequence_token';
 
 /** Declares a combination of values that is invalid with any engine. */
 export const invalidWhen = (when: NonNullable<Lack['when']>, say: string) =>
@@ -51,6 +49,6 @@ export const onlyFor = (types: readonly unknown[], words: string) =>
 
 /** Declares that TRL's own trainers for some losses ignore a key. `off`: value without effect. */
 export const ignoredByOwnTrainer = (key: string, off?: unknown): Lack => ({
-	when: (value, stage) => value !== off && ownTrainer(stage) !== undefined,
+	when: (value, stage) => value !== off && hasOwnTrainer(stage),
 	say: `TRL ignores "${key}" with "gmpo" and "sequence_token". Remove it, or set "engine": "embedded".`,
 });

@@ -1,3 +1,4 @@
+import { trainerOf, type Values } from './lossTypes.ts';
 import { choice, real } from './recipeFields.ts';
 import { bareKey, key, lackOf, live, stageOf } from './recipeKey.ts';
 import { batchSize, pairsSchema, updates } from './stageFields.ts';
@@ -28,8 +29,8 @@ export const preferenceLosses = [
 ] as const;
 
 /** Returns what a loss needs: TRL rejects "exo_pair" without smoothing, and computes plain DPO for "robust". */
-function smoothingNeeded(type: unknown, { trainer }: Readonly<Record<string, unknown>>): string | undefined {
-	const smoothing = Number((trainer as Readonly<Record<string, unknown>> | undefined)?.label_smoothing ?? 0);
+function smoothingNeeded(type: unknown, stage: Values): string | undefined {
+	const smoothing = Number(trainerOf(stage).label_smoothing ?? 0);
 	if (type === 'exo_pair' && !(smoothing > 0)) {
 		return '"exo_pair" requires label smoothing. Add "trainer": { "label_smoothing": 0.001 }, the value of its paper.';
 	}

@@ -1,3 +1,4 @@
+import type { Values } from './lossTypes.ts';
 import { choice, count, flag, real } from './recipeFields.ts';
 import { bareKey, type KeyFacts, type Lack, lackOf } from './recipeKey.ts';
 
@@ -5,14 +6,13 @@ import { bareKey, type KeyFacts, type Lack, lackOf } from './recipeKey.ts';
 export const correctionModes = ['token_truncate', 'token_mask', 'sequence_truncate', 'sequence_mask'] as const;
 export type CorrectionMode = (typeof correctionModes)[number];
 
-type Values = Readonly<Record<string, unknown>>;
-
 const correctionOff = ({ vllm_importance_sampling_correction: correct, max_staleness = 0 }: Values): boolean =>
 	!(correct ?? Number(max_staleness) > 0);
 const correctedSay = 'Only used with "vllm_importance_sampling_correction": true. Remove it.';
 const correctedOnly: Lack = { when: (_, stage) => correctionOff(stage), say: correctedSay };
 const gmpoIgnores =
 	'TRL does not correct "gmpo" for the sampling policy. Remove this key, choose another loss, or set "engine": "embedded".';
+
 /** Returns why the PyTorch engine does not use a stage's settings for the correction, or undefined if it does. */
 function torchIgnores({ vllm_importance_sampling_correction: correct, loss_type }: Values): string | undefined {
 	if (loss_type === 'gmpo') return gmpoIgnores;

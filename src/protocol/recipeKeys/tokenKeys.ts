@@ -1,4 +1,4 @@
-import { clippingTypes, invalidWhen, ownTrainer, usesLiger, type Values } from './lossTypes.ts';
+import { clippingTypes, hasOwnTrainer, invalidWhen, usesLiger, type Values } from './lossTypes.ts';
 import { flag, real } from './recipeFields.ts';
 import { bareKey, type KeyFacts, type Lack, lackOf } from './recipeKey.ts';
 
@@ -29,7 +29,7 @@ const bonusSummary = {
 /** Returns why TRL does not add the entropy bonus to a stage's loss, or undefined if it does. */
 function noBonus(stage: Values): string | undefined {
 	if (usesLiger(stage)) return 'The Liger kernels have no entropy bonus. Remove it, or "use_liger_kernel".';
-	if (ownTrainer(stage) === undefined) return undefined;
+	if (!hasOwnTrainer(stage)) return undefined;
 	return 'TRL ignores the entropy bonus with "gmpo" and "sequence_token". Remove it, or set "engine": "embedded".';
 }
 

@@ -10,16 +10,15 @@ from unittest.mock import patch
 
 import pytest
 import torch
+from plain_trl import classes_of
 from reasoning_lab_trainer.models.load import load_policy
 from reasoning_lab_trainer.trl.dppo import Dppo
 from reasoning_lab_trainer.trl.options import settings_by_name
 from reasoning_lab_trainer.trl.sampling import place_dataset
 from reasoning_lab_trainer.trl.turn_credit import rewarded_turns, tokens_of_turns, turn_advantages
 from torch.nn.utils.rnn import pad_sequence
-from trl import GRPOConfig, GRPOTrainer
+from trl import GRPOTrainer
 from trl.experimental.async_grpo import async_grpo_trainer
-from trl.experimental.gmpo import GMPOConfig, GMPOTrainer
-from trl.experimental.gspo_token import GRPOTrainer as GSPOTokenTrainer
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "trainer"
 SHARED: dict[str, Any] = json.loads((FIXTURES / "labLosses.json").read_text("utf-8"))
@@ -58,16 +57,9 @@ def vespo(settings: dict[str, Any]) -> bool:
 
 def trainer_for(settings: dict[str, Any], policy: Any, folder: Path) -> Any:
     loss = settings["loss_type"]
-    trainer_class = (
-        GMPOTrainer
-        if loss == "gmpo"
-        else DppoTrainer
-        if loss.startswith("dppo_")
-        else GSPOTokenTrainer
-        if settings.get("importance_sampling_level") == "sequence_token"
-        else GRPOTrainer
-    )
-    config_class = GMPOConfig if loss == "gmpo" else GRPOConfig
+    config_class, trainer_class = classes_of(settings)
+    if loss.startswith("dppo_"):
+        trainer_class = DppoTrainer
     # These losses are TRL's with modifications.
     named = {"gmpo": "dapo", "dppo_tv": "cispo", "dppo_kl": "cispo"}.get(loss, loss)
     options = {**settings_by_name(config_class, settings), "loss_type": named, "beta": 0.0}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..course import checkpoint
 from ..failure import Failure
-from .options import accepted
+from .options import rejection
 
 if TYPE_CHECKING:
     from ..course.context import Context
@@ -40,8 +40,7 @@ class Gated:
             # Other errors, for example in rows, are not about options.
             if not raised_in_constructor(error):
                 raise
-            with accepted("In this stage"):
-                raise
+            raise rejection(error, "In this stage") from error
 
     def _get_grad_norm(self, model: Any, grad_norm: Any = None) -> Any:
         """Like the transformers method, but raises an error before an update with a non-finite gradient is applied."""

@@ -8,8 +8,6 @@ import enum
 import json
 import types
 import typing
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.resources import files
 from typing import Any
 
@@ -61,24 +59,22 @@ def settings_by_name(config_class: type, settings: dict[str, Any]) -> dict[str, 
     return {name: value for name, value in settings.items() if name in known}
 
 
-@contextmanager
-def accepted(where: str) -> Iterator[None]:
-    """Turns an error with which TRL rejects options into a one-sentence Failure."""
-    try:
-        yield
-    except Failure:
-        raise
-    except (ValueError, TypeError, NotImplementedError, ImportError) as error:
-        text = " ".join(str(error).split()).rstrip(".")
-        raise Failure(
-            "invalid", f"{where}: TRL rejects these options: {text[:400]}.", 'Change the stage or its "trainer" block.'
-        ) from error
+def rejection(error: Exception, where: str) -> Failure:
+    """Returns a one-sentence Failure for an error with which TRL rejects options."""
+    text = " ".join(str(error).split()).rstrip(".")
+    return Failure(
+        "invalid", f"{where}: TRL rejects these options: {text[:400]}.", 'Change the stage or its "trainer" block.'
+    )
 
 
 def make_config(config_class: type, options: dict[str, Any], where: str) -> Any:
     """Creates the configuration. If TRL rejects the options, raises a one-sentence Failure."""
-    with accepted(where):
+    try:
         return config_class(**options)
+    except Failure:
+        raise
+    except (ValueError, TypeError, NotImplementedError, ImportError) as error:
+        raise rejection(error, where) from error
 
 
 def _fault(where: str, name: str, what: str, action: str) -> Failure:
